@@ -1,0 +1,81 @@
+"""What one Pod asks for, as values that can be compared and hashed (semantics A7, D1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from selection_spec.grammar import Spec
+from selection_spec.labels import Requirement
+
+Term = tuple[Requirement, ...]
+
+
+class Kind(StrEnum):
+    """How a container shares the Pod's life, which decides how amounts add up (A7)."""
+
+    MAIN = "container"
+    INIT = "init container"
+    SIDECAR = "sidecar"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one container asks for.
+
+    Attributes:
+        name: The container's name.
+        kind: Main, plain init or native sidecar.
+        path: Its field path in the Pod, ``spec.containers[0]``.
+        spec: Its spec, None where it asks for none.
+        count: How many devices of the spec, at least 1; 0 without a spec.
+        raw: Extended resources it asks for by their own name, with amounts, sorted.
+    """
+
+    name: str
+    kind: Kind
+    path: str
+    spec: Spec | None = None
+    count: int = 0
+    raw: tuple[tuple[str, int], ...] = ()
+
+    def amount(self, resource: str) -> int:
+        """Return how many devices it takes where the spec becomes ``resource``."""
+        return self.count + sum(amount for name, amount in self.raw if name == resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a Pod asks for and where it says it may run.
+
+    Attributes:
+        needs: The containers that ask for devices, in the order in which they start.
+        terms: Its nodeSelector and required affinity as alternatives, each an AND; one empty term
+            where it says nothing, no term at all where nothing can match.
+        os: ``spec.os.name``, linux where it has none (D10).
+    """
+
+    needs: tuple[Need, ...]
+    terms: tuple[Term, ...] = ((),)
+    os: str = "linux"
+
+    @property
+    def specs(self) -> tuple[Need, ...]:
+        """The containers that ask by a spec."""
+        return tuple(need for need in self.needs if need.spec is not None)
+
+
+def peak(needs: Iterable[Need], resource: str) -> int:
+    """Return the most devices of a resource that the Pod holds at one time (A7).
+
+    Sidecars stay and add up; a plain init container runs beside the sidecars started before it.
+    """
+    staying = most = 0
+    for need in needs:
+        amount = need.amount(resource)
+        if need.kind is Kind.INIT:
+            most = max(most, staying + amount)
+        else:
+            staying += amount
+    return max(most, staying)

@@ -1,0 +1,205 @@
+"""The load-time laws of a selection table that no single field can break (design §3).
+
+Each law yields problems with the path of the field at fault; all laws are always checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from selection_spec.errors import Problem
+from selection_spec.grammar import is_ours, name_problem
+from selection_spec.labels import ARCH_LABEL, OS_LABEL
+from selection_spec.names import (
+    dns_label_problem,
+    dns_subdomain_problem,
+    label_key_problem,
+    label_value_problem,
+    resource_name_problem,
+)
+from selection_spec.schema import DeviceRow, MatchExpression, PriorityRule, TableSpec
+
+# Everything that this project puts on objects lives below it, taints included.
+OUR_DOMAIN = "gpuspec.preferred.jp"
+
+Path = tuple[str | int, ...]
+Found = Iterator[tuple[Path, Problem]]
+
+_VRAM = re.compile(r"([1-9][0-9]{0,5})gb", re.ASCII)
+_SIMILAR_VRAM = re.compile(r"([1-9][0-9]{0,5}) ?(?:gb?|gib?)?", re.ASCII | re.IGNORECASE)
+_INTEGER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+
+
+def broken_laws(spec: TableSpec) -> Found:
+    """Yield every broken law as the path below ``spec`` and the problem."""
+    yield from _domain(spec.resource_domain)
+    for number, rule in enumerate(spec.priorities):
+        yield from _below(("priorities", number), _priority_rule(rule))
+    for number, row in enumerate(spec.devices):
+        yield from _below(("devices", number), _row(row, spec.resource_domain))
+    yield from _below(("devices",), _between_rows(spec.devices))
+
+
+def vram_gb(text: str) -> int | None:
+    """Return the nominal gigabytes that a row's ``vram`` says, None where it says none."""
+    match = _VRAM.fullmatch(text)
+    return int(match[1]) if match else None
+
+
+def _below(path: Path, found: Found) -> Found:
+    for rest, problem in found:
+        yield path + rest, problem
+
+
+def _error(field: str, value: object, what: str, hint: str, rule: str = "") -> Problem:
+    return Problem(f'{field} "{value}" {what}', hint=hint, rule=rule)
+
+
+def _domain(domain: str) -> Found:
+    if what := dns_subdomain_problem(domain):
+        yield ("resourceDomain",), _error("resourceDomain", domain, what, "write a DNS domain")
+    elif what := resource_name_problem(f"{domain}/gpu-any"):
+        yield (
+            ("resourceDomain",),
+            _error("resourceDomain", domain, what, "use a domain of your own"),
+        )
+
+
+def _priority_rule(rule: PriorityRule) -> Found:
+    given = [name for name in ("class_names", "min_value") if getattr(rule, name) is not None]
+    if len(given) != 1:
+        what = "neither classNames nor minValue" if not given else "both classNames and minValue"
+        yield (), Problem(f"a priority rule has {what}", hint="give exactly one of them", rule="D3")
+    for number, name in enumerate(rule.class_names or ()):
+        if what := dns_subdomain_problem(name):
+            hint = "write the name of a PriorityClass"
+            yield ("classNames", number), _error("class name", name, what, hint, "D3")
+    if rule.class_names == []:
+        hint = "name a PriorityClass, or remove the rule"
+        yield ("classNames",), Problem("classNames is empty", hint=hint, rule="D3")
+
+
+def _row(row: DeviceRow, domain: str) -> Found:
+    for field, name in [(("name",), row.name), *_aliases(row)]:
+        if what := name_problem(name):
+            hint = "use lower-case parts such as a100 or rtx-4090"
+            yield field, _error(str(field[0]).removesuffix("es"), name, what, hint, "G6")
+    if vram_gb(row.vram) is None:
+        yield ("vram",), _error("vram", row.vram, "is no nominal memory", _vram_hint(row.vram))
+    elif what := dns_label_problem(f"{row.name}-{row.vram}"):
+        yield ("name",), _error("row id", f"{row.name}-{row.vram}", what, "choose a shorter name")
+    if what := label_value_problem(row.arch) or ("is empty" if not row.arch else ""):
+        yield ("arch",), _error("arch", row.arch, what, "write a value of kubernetes.io/arch")
+    yield from _nodes(row)
+    yield from _tolerations(row)
+    if what := resource_name_problem(row.resource):
+        hint = "write the resource of the device plugin, such as nvidia.com/gpu"
+        yield ("resource",), _error("resource", row.resource, what, hint)
+    elif row.resource.startswith(f"{domain}/") and is_ours(row.resource.partition("/")[2]):
+        hint = "write the resource of the device plugin; this would be translated again"
+        yield ("resource",), _error("resource", row.resource, "is itself a spec", hint)
+
+
+def _aliases(row: DeviceRow) -> list[tuple[Path, str]]:
+    return [(("aliases", number), alias) for number, alias in enumerate(row.aliases)]
+
+
+def _vram_hint(text: str) -> str:
+    similar = _SIMILAR_VRAM.fullmatch(text.strip())
+    return f"write {similar[1]}gb" if similar else "write whole gigabytes such as 24gb"
+
+
+def _nodes(row: DeviceRow) -> Found:
+    labels, expressions = row.nodes.match_labels, row.nodes.match_expressions
+    if not labels and not expressions:
+        hint = "give matchLabels or matchExpressions"
+        yield ("nodes",), Problem("nodes names no label, so every node would match", hint=hint)
+    for key, value in labels.items():
+        path: Path = ("nodes", "matchLabels", key)
+        if what := label_key_problem(key):
+            yield path, _error("label key", key, what, "write it as the node has it")
+        if what := label_value_problem(value):
+            yield path, _error("label value", value, what, "write it as the node has it")
+    for number, expression in enumerate(expressions):
+        yield from _below(("nodes", "matchExpressions", number), _expression(expression))
+    yield from _keys_twice(row)
+    yield from _platform(row)
+
+
+def _expression(expression: MatchExpression) -> Found:
+    if what := label_key_problem(expression.key):
+        yield ("key",), _error("label key", expression.key, what, "write it as the node has it")
+    for number, value in enumerate(expression.values):
+        if what := label_value_problem(value):
+            hint = "write it as the node has it"
+            yield ("values", number), _error("label value", value, what, hint)
+    operator, count = expression.operator, len(expression.values)
+    if operator in ("In", "NotIn") and count == 0:
+        yield ("values",), Problem(f"{operator} needs values", hint="list the label's values")
+    if operator in ("Exists", "DoesNotExist") and count:
+        hint = "remove values, or use In or NotIn"
+        yield ("values",), Problem(f"{operator} takes no values", hint=hint)
+    if operator in ("Gt", "Lt") and (count != 1 or not _INTEGER.fullmatch(expression.values[0])):
+        hint = 'write one, in quotes: ["40000"]'
+        yield ("values",), Problem(f"{operator} needs exactly one integer", hint=hint)
+
+
+def _keys_twice(row: DeviceRow) -> Found:
+    seen = set(row.nodes.match_labels)
+    for number, expression in enumerate(row.nodes.match_expressions):
+        if expression.key in seen:
+            hint = "say everything about one label in one expression"
+            yield (
+                ("nodes", "matchExpressions", number, "key"),
+                _error("label key", expression.key, "is set twice in this row", hint),
+            )
+        seen.add(expression.key)
+
+
+def _platform(row: DeviceRow) -> Found:
+    """A row's own labels may not contradict its os and arch, or nothing would ever match."""
+    for key, field, value in ((ARCH_LABEL, "arch", row.arch), (OS_LABEL, "os", row.os)):
+        said = row.nodes.match_labels.get(key, value)
+        if said != value:
+            path: Path = ("nodes", "matchLabels", key)
+            what = f"contradicts {field} {value}"
+            yield path, _error(f"label {key}", said, what, f"set {field}: {said}", "D10")
+
+
+def _tolerations(row: DeviceRow) -> Found:
+    for number, toleration in enumerate(row.tolerations):
+        path: Path = ("tolerations", number)
+        if what := label_key_problem(toleration.key):
+            hint = "name the taint; tolerating every taint is not possible here"
+            yield (*path, "key"), _error("toleration key", toleration.key, what, hint, "N5")
+        elif toleration.key.startswith(f"{OUR_DOMAIN}/"):
+            hint = "remove it; such tolerations are added where they are due"
+            what = "is a taint of this project"
+            yield (*path, "key"), _error("toleration key", toleration.key, what, hint, "N5")
+        if toleration.value is not None and toleration.operator == "Exists":
+            hint = "remove the value, or use operator Equal"
+            yield (*path, "value"), Problem("operator Exists takes no value", hint=hint)
+        if what := label_value_problem(toleration.value or ""):
+            yield (*path, "value"), _error("toleration value", toleration.value, what, "see taint")
+
+
+def _between_rows(rows: list[DeviceRow]) -> Found:
+    first: dict[str, int] = {}
+    for number, row in enumerate(rows):
+        row_id = f"{row.name}-{row.vram}"
+        if row_id in first:
+            hint = "one row may match several labels with matchExpressions"
+            what = f"is also spec.devices[{first[row_id]}]"
+            yield (number, "name"), _error("row", row_id, what, hint)
+        first.setdefault(row_id, number)
+    for number, row in enumerate(rows):
+        others = {other.name for place, other in enumerate(rows) if place != number}
+        for place, alias in enumerate(row.aliases):
+            if alias in others:
+                hint = "an alias may stand for several rows but not for a row's name"
+                what = "is the name of another row"
+                yield (number, "aliases", place), _error("alias", alias, what, hint, "G2")
+            if alias in row.aliases[:place]:
+                hint = "remove one of them"
+                yield (number, "aliases", place), _error("alias", alias, "is listed twice", hint)

@@ -1,0 +1,161 @@
+"""The selection table: loaded once, asked for every Pod (design §3)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pydantic import ValidationError
+
+from selection_spec.catalog import default_table_text
+from selection_spec.documents import Document, field_path, load_strict, problems_from_validation
+from selection_spec.errors import Problem, TableError
+from selection_spec.index import RowIndex, members
+from selection_spec.labels import Operator, Requirement, Toleration, of_labels
+from selection_spec.laws import broken_laws, vram_gb
+from selection_spec.rows import Output, Policy, PriorityRule, Row
+from selection_spec.schema import DeviceRow, TableDocument, TableSpec
+
+_DIGEST_CHARACTERS = 16
+
+
+@dataclass(frozen=True)
+class Table:
+    """A selection table that has passed all its laws; immutable.
+
+    Attributes:
+        rows: The rows in D8 order: cheapest, then smallest, then by name.
+        digest: The first 16 hex digits of the SHA-256 of the canonical spec: the same for the same
+            content, whatever its spelling or order.
+    """
+
+    name: str
+    domain: str
+    rows: tuple[Row, ...]
+    digest: str
+    priorities: tuple[PriorityRule, ...] = ()
+    default_policy: Policy = Policy.EVERY_FIT
+    prefer_cheaper: bool = True
+    mixed_nodes: bool = False
+    has_health: bool = False
+
+    @cached_property
+    def index(self) -> RowIndex:
+        """The sets of rows by every property that a rule asks for."""
+        return RowIndex(self.rows)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every device name and alias that users may write."""
+        return frozenset(self.index.by_name)
+
+    @cached_property
+    def resources(self) -> frozenset[str]:
+        """The extended resources that any row's devices are requested by (A5)."""
+        return frozenset(row.resource for row in self.rows)
+
+    def select(self, rows: int) -> tuple[Row, ...]:
+        """Return the rows of a set, in D8 order."""
+        return tuple(self.rows[number] for number in members(rows))
+
+
+def load_table(text: str | bytes) -> Table:
+    """Read a SelectionTable from YAML or JSON.
+
+    Raises:
+        DocumentError: The text is no strict YAML; problems with line and column.
+        TableError: It breaks the schema or a load-time law; every problem with path and line.
+    """
+    document = load_strict(text)
+    try:
+        parsed = TableDocument.model_validate(document.value)
+    except ValidationError as error:
+        raise TableError(problems_from_validation(error, document, TableDocument)) from None
+    problems = [
+        _located(problem, ("spec", *path), document) for path, problem in broken_laws(parsed.spec)
+    ]
+    if problems:
+        raise TableError(problems)
+    return _build(parsed)
+
+
+def builtin_table() -> Table:
+    """Return the table that serves where an admin gave none."""
+    return load_table(default_table_text())
+
+
+def _located(problem: Problem, path: tuple[str | int, ...], document: Document) -> Problem:
+    line, column = document.position(path)
+    return Problem(
+        problem.message, field_path(path), problem.hint, problem.rule, line, column, problem.level
+    )
+
+
+def _build(document: TableDocument) -> Table:
+    spec = document.spec
+    return Table(
+        name=document.metadata.name,
+        domain=spec.resource_domain,
+        rows=tuple(sorted(map(_row, spec.devices), key=lambda row: row.order)),
+        digest=_digest(spec),
+        priorities=tuple(
+            PriorityRule(
+                policy=Policy(rule.policy),
+                class_names=None if rule.class_names is None else frozenset(rule.class_names),
+                min_value=rule.min_value,
+            )
+            for rule in spec.priorities
+        ),
+        default_policy=Policy(spec.default_policy),
+        prefer_cheaper=spec.prefer_cheaper,
+        mixed_nodes=spec.mixed_nodes,
+        has_health=spec.health is not None,
+    )
+
+
+def _digest(spec: TableSpec) -> str:
+    """Hash what the table means: rows in any order, defaults filled in."""
+    plain = spec.model_dump(mode="json", by_alias=True)
+    plain["devices"] = sorted(plain["devices"], key=lambda row: (row["name"], row["vram"]))
+    canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:_DIGEST_CHARACTERS]
+
+
+def _row(row: DeviceRow) -> Row:
+    gigabytes = vram_gb(row.vram)
+    if gigabytes is None:
+        raise AssertionError(row.vram)  # the laws were checked before
+    return Row(
+        name=row.name,
+        aliases=tuple(row.aliases),
+        vram_gb=gigabytes,
+        per_node=row.per_node,
+        cost=row.cost,
+        any=row.any,
+        reserved=row.reserved,
+        os=row.os,
+        arch=row.arch,
+        nodes=_requirements(row.nodes.match_labels, _expressions(row)),
+        tolerations=tuple(
+            Toleration(one.key, one.operator, one.value, one.effect) for one in row.tolerations
+        ),
+        resource=row.resource,
+        output=Output.EXTENDED_RESOURCE,
+    )
+
+
+def _expressions(row: DeviceRow) -> Iterable[Requirement]:
+    # Values are a set to Kubernetes; without repetition they also compare as one.
+    return (
+        Requirement(one.key, Operator(one.operator), tuple(dict.fromkeys(one.values)))
+        for one in row.nodes.match_expressions
+    )
+
+
+def _requirements(
+    labels: Mapping[str, str], expressions: Iterable[Requirement]
+) -> tuple[Requirement, ...]:
+    return tuple(sorted((*of_labels(labels), *expressions), key=lambda one: one.key))

@@ -1,0 +1,1 @@
+"""From a review to a decision: ``review`` (the envelope) → ``translate`` → ``decide``."""

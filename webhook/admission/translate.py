@@ -1,0 +1,125 @@
+"""The one entry to everything that is done to a Pod: HTTP, command line and tests call it.
+
+``translate`` takes a Pod and returns what would be changed and why; nothing is written here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from selection_spec.errors import Level, Problem
+from selection_spec.resolve import PolicyChoice, Resolution, choose_policy
+from webhook.admission.reasons import Reason, reason_of_rule
+from webhook.jsonpatch import Edit
+from webhook.mutators import gpu
+from webhook.placement.node import NodePlacement
+from webhook.pods import PodRequest, is_mirror, read
+from webhook.shapes import unreadable
+from webhook.snapshot import Snapshot
+
+
+class Verdict(StrEnum):
+    """What becomes of a Pod."""
+
+    PATCHED = "patched"
+    UNCHANGED = "unchanged"
+    DENIED = "denied"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What is known of a Pod beside itself.
+
+    Attributes:
+        is_template: It is a workload's template, not yet a Pod (N8).
+        priority_class: Stands in for ``spec.priorityClassName``.
+        priority: Stands in for ``spec.priority``.
+    """
+
+    is_template: bool = False
+    priority_class: str | None = None
+    priority: int | None = None
+
+
+ADMISSION = Context()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What becomes of a Pod, and why.
+
+    Attributes:
+        edits: What to change; empty unless patched.
+        problems: Why it is denied, each with its field path and rule; empty unless denied.
+        warnings: What the user should know all the same.
+        request: What was found in the Pod, None where it was not read.
+        choice: Its policy, None where it was not read.
+        resolution: Every step of the resolution, None where it asks for nothing that resolves.
+        placement: What was asked of the node, None where nothing was.
+    """
+
+    verdict: Verdict
+    reason: Reason
+    edits: tuple[Edit, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    request: PodRequest | None = None
+    choice: PolicyChoice | None = None
+    resolution: Resolution | None = None
+    placement: NodePlacement | None = None
+
+
+def translate(pod: object, context: Context, snapshot: Snapshot) -> Outcome:
+    """Decide what becomes of a Pod; never raises on any JSON value."""
+    if not isinstance(pod, dict):
+        return _left_as_is("it")
+    if where := unreadable(pod):
+        return _left_as_is(where)
+    request = read(pod, snapshot.table)
+    if request.is_empty:
+        return Outcome(Verdict.UNCHANGED, Reason.NO_SPEC)
+    if is_mirror(pod):
+        text = "a mirror Pod is left as it is: the kubelet has already started it"
+        return Outcome(Verdict.UNCHANGED, Reason.MIRROR_POD, warnings=(_warning(text, "N7"),))
+    choice = _policy(pod["spec"], context, snapshot)
+    mutation = gpu.mutate(pod, request, choice, snapshot, is_template=context.is_template)
+    if mutation.problems:
+        verdict, reason = Verdict.DENIED, reason_of_rule(mutation.problems[0].rule)
+    elif mutation.resolution is None:
+        verdict, reason = Verdict.PATCHED, Reason.ZERO_REMOVED
+    else:
+        verdict, reason = Verdict.PATCHED, Reason.TRANSLATED
+    return Outcome(
+        verdict=verdict,
+        reason=reason,
+        edits=mutation.edits,
+        problems=mutation.problems,
+        warnings=mutation.warnings,
+        request=request,
+        choice=choice,
+        resolution=mutation.resolution,
+        placement=mutation.placement,
+    )
+
+
+def _left_as_is(where: str) -> Outcome:
+    text = f"left as it is: {where} has a shape that the API server refuses"
+    return Outcome(Verdict.UNCHANGED, Reason.LEFT_AS_IS, warnings=(_warning(text, "R6"),))
+
+
+def _policy(spec: dict[str, Any], context: Context, snapshot: Snapshot) -> PolicyChoice:
+    """D3: what the context says stands in for what the Pod says."""
+    name, number = spec.get("priorityClassName"), spec.get("priority")
+    if context.priority_class is not None or context.priority is not None:
+        return choose_policy(snapshot.table, context.priority_class, context.priority)
+    return choose_policy(
+        snapshot.table,
+        name if isinstance(name, str) and name else None,
+        number if isinstance(number, int) and not isinstance(number, bool) else None,
+    )
+
+
+def _warning(text: str, rule: str) -> Problem:
+    return Problem(text, rule=rule, level=Level.WARNING)

@@ -1,0 +1,139 @@
+"""The gpu mutator: a GPU Selection Spec becomes a resource and a place (semantics N1 to N9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from selection_spec.denial import problems, warnings
+from selection_spec.errors import Problem
+from selection_spec.resolve import PolicyChoice, Resolution, resolve
+from selection_spec.rows import Row
+from webhook import marks
+from webhook.jsonpatch import Drop, Edit, Put
+from webhook.placement import node
+from webhook.pods import Ask, PodRequest, daemon_set_of, demand_of
+from webhook.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """What the mutator makes of a Pod; edits only where there is no problem."""
+
+    edits: tuple[Edit, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    resolution: Resolution | None = None
+    placement: node.NodePlacement | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """All that follows from a demand alone, whatever else the Pod says."""
+
+    resolution: Resolution
+    placement: node.NodePlacement | None
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+
+
+def mutate(
+    pod: dict[str, Any],
+    request: PodRequest,
+    choice: PolicyChoice,
+    snapshot: Snapshot,
+    *,
+    is_template: bool,
+) -> Mutation:
+    """Translate every spec of a readable Pod.
+
+    Args:
+        pod: The Pod as received; not changed.
+        request: What ``pods.read`` found in it.
+        choice: The Pod's policy (D3).
+        snapshot: The table and what is known of its rows.
+        is_template: Whether this is a workload's template, which no DaemonSet controls yet (N8).
+    """
+    wrong = list(request.problems)
+    if not is_template and request.wants_devices:
+        wrong += _daemon_set(pod)
+    wanted = [ask for ask in request.asks if ask.need is not None]
+    if not wanted or wrong:
+        answer = _answer_of(pod, request, choice, snapshot) if wanted else None
+        wrong += answer.problems if answer is not None else ()
+        return Mutation(
+            edits=() if wrong else tuple(_zeros(request)),
+            problems=tuple(wrong),
+            resolution=answer.resolution if answer is not None else None,
+        )
+    answer = _answer_of(pod, request, choice, snapshot)
+    if answer.placement is None:
+        return Mutation(problems=answer.problems, resolution=answer.resolution)
+    return _translated(pod, request, answer, answer.placement)
+
+
+def _answer_of(
+    pod: dict[str, Any], request: PodRequest, choice: PolicyChoice, snapshot: Snapshot
+) -> _Answer:
+    demand = demand_of(pod, request, snapshot.table)
+    resolution = resolve(snapshot.table, demand, choice.policy, snapshot.availability)
+    placement = None if resolution.failed else node.plan(resolution)
+    return _Answer(resolution, placement, problems(resolution), warnings(resolution))
+
+
+def _translated(
+    pod: dict[str, Any], request: PodRequest, answer: _Answer, placement: node.NodePlacement
+) -> Mutation:
+    # With a node given, the scheduler is passed over: only the resource matters (N7).
+    is_placed = bool(pod["spec"].get("nodeName"))
+    too_many = None if is_placed else node.too_many_terms(pod, placement)
+    if too_many is not None:
+        return Mutation(problems=(too_many,), resolution=answer.resolution)
+    needs = [ask.need for ask in request.asks if ask.need is not None]
+    row = answer.resolution.candidates[0]
+    edits: list[Edit] = [*_zeros(request), *_resources(request, row)]
+    if not is_placed:
+        edits += node.edits(pod, placement)
+    edits += marks.edits(pod, needs, answer.resolution)
+    return Mutation(
+        edits=tuple(edits),
+        warnings=(*answer.warnings, *request.warnings),
+        resolution=answer.resolution,
+        placement=None if is_placed else placement,
+    )
+
+
+def _zeros(request: PodRequest) -> Iterator[Edit]:
+    """A3: a key of zero goes, and nothing else happens."""
+    for ask in request.asks:
+        if ask.need is None:
+            yield from _without_key(ask)
+
+
+def _without_key(ask: Ask) -> Iterator[Edit]:
+    for side in ask.sides:
+        yield Drop(("spec", *ask.path, "resources", side, ask.key), "N1")
+
+
+def _resources(request: PodRequest, row: Row) -> Iterator[Edit]:
+    """N1: the key leaves limits and requests, the row's resource enters both."""
+    for ask in request.asks:
+        if ask.need is not None:
+            yield from _without_key(ask)
+            for side in ("limits", "requests"):
+                path = ("spec", *ask.path, "resources", side, row.resource)
+                yield Put(path, str(ask.need.count), "N1")
+
+
+def _daemon_set(pod: dict[str, Any]) -> Iterator[Problem]:
+    name = daemon_set_of(pod)
+    if name is not None:
+        yield Problem(
+            f'this Pod belongs to DaemonSet "{name}", which picks its nodes before admission, so '
+            "it would pend for ever",
+            "metadata.ownerReferences",
+            'put selectors, tolerations and resource into its template: "gpuspec mutate -f FILE" '
+            "writes them",
+            "N8",
+        )

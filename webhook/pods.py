@@ -1,0 +1,280 @@
+"""What a Pod asks for (semantics A1 to A8): from its raw JSON to a ``Demand``.
+
+A Pod is a ``dict`` and stays one; ``shapes`` has seen that it can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from selection_spec.demand import Demand, Kind, Need
+from selection_spec.denial import path_of, unknown_name, who
+from selection_spec.errors import Level, Problem, QuantityError, SpecError
+from selection_spec.grammar import is_ours, looks_misspelt, misspelt, parse_spec
+from selection_spec.quantity import Quantity, parse_quantity
+from selection_spec.table import Table
+from webhook.selectors import pod_terms
+from webhook.shapes import CONTAINER_LISTS, SIDES
+from webhook.terms import MIRROR_ANNOTATION, is_sibling
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One container's spec key: where it stands and what it asks for.
+
+    ``path`` leads to the container; ``sides`` are those of limits and requests that hold the key.
+    """
+
+    path: tuple[str, int]
+    key: str
+    sides: tuple[str, ...]
+    need: Need | None
+    """None where the amount is zero and the key only has to go (A3)."""
+
+
+@dataclass(slots=True)
+class PodRequest:
+    """Everything that a Pod says about GPUs, and everything wrong with how it says it."""
+
+    asks: list[Ask] = field(default_factory=list)
+    needs: list[Need] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing of ours in the Pod."""
+        return not self.asks and not self.problems
+
+    @property
+    def wants_devices(self) -> bool:
+        """Whether any key asks for more than zero, or is wrong."""
+        return bool(self.problems) or any(ask.need is not None for ask in self.asks)
+
+
+def is_mirror(pod: dict[str, Any]) -> bool:
+    """Tell whether the kubelet has already started this Pod from a file (N7)."""
+    return MIRROR_ANNOTATION in ((pod.get("metadata") or {}).get("annotations") or {})
+
+
+def daemon_set_of(pod: dict[str, Any]) -> str | None:
+    """Return the name of the DaemonSet that controls a Pod, None if none does (N8)."""
+    owners = (pod.get("metadata") or {}).get("ownerReferences")
+    for owner in owners if isinstance(owners, list) else ():
+        if (
+            isinstance(owner, dict)
+            and owner.get("kind") == "DaemonSet"
+            and owner.get("controller") is True
+            and str(owner.get("apiVersion")).startswith("apps/")
+        ):
+            return str(owner.get("name"))
+    return None
+
+
+def demand_of(pod: dict[str, Any], request: PodRequest, table: Table) -> Demand:
+    """Return a Pod's demand: its needs, and where its own words let it run (N4, D10)."""
+    spec = pod["spec"]
+    return Demand(
+        needs=tuple(request.needs),
+        terms=pod_terms(spec, table.index.telling_keys),
+        os=_os(spec.get("os")),
+    )
+
+
+def _os(os: object) -> str:
+    """Return ``spec.os.name``; a Pod that has none runs on linux (D10)."""
+    name = os.get("name") if isinstance(os, dict) else None
+    return name if isinstance(name, str) else "linux"
+
+
+def read(pod: dict[str, Any], table: Table) -> PodRequest:
+    """Read every container's request; the Pod must be readable.
+
+    Nothing is raised: problems (A1, A2, A4, A5, A8, G4) are collected, all of them.
+    """
+    reader = _Reader(table)
+    spec = pod["spec"]
+    for name in CONTAINER_LISTS:
+        for number, container in enumerate(spec.get(name) or ()):
+            if container.get("resources"):
+                reader.container(container, (name, number))
+    reader.pod_level(spec.get("resources") or {})
+    reader.warn_of_neighbours()
+    return reader.request
+
+
+def _kind(container: dict[str, Any], list_name: str) -> Kind:
+    if list_name == "containers":
+        return Kind.MAIN
+    return Kind.SIDECAR if container.get("restartPolicy") == "Always" else Kind.INIT
+
+
+class _Reader:
+    """Reads one Pod's containers into one request."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.prefix = f"{table.domain}/"
+        self.request = PodRequest()
+        self._raw_only: list[tuple[Need, str]] = []
+
+    def container(self, container: dict[str, Any], path: tuple[str, int]) -> None:
+        """Read one container's keys and what it asks for beside them."""
+        resources = container["resources"]
+        place = Need(container["name"], _kind(container, path[0]), f"spec.{path[0]}[{path[1]}]")
+        asks = [
+            ask
+            for key in self._keys(resources)
+            if (ask := self._ask(key, path, place, resources)) is not None
+        ]
+        self.request.asks += asks
+        wanted = [ask.need for ask in asks if ask.need is not None]
+        raw = self._raw(resources)
+        self.request.problems += self._ambiguous(place, wanted, raw)
+        amounts = tuple(
+            sorted((name, n) for name, n in raw.items() if name in self.table.resources)
+        )
+        if wanted:
+            self.request.needs.append(replace(wanted[0], raw=amounts))
+            return
+        if amounts:
+            self.request.needs.append(replace(place, raw=amounts))
+        self._raw_only += [(place, name) for name in raw]
+
+    def pod_level(self, resources: dict[str, Any]) -> None:
+        """A8: our key in the Pod's own resources does nothing there."""
+        for key in self._keys(resources):
+            self.request.problems.append(
+                Problem(
+                    f"{key} stands in the Pod's own resources",
+                    f'spec.resources.limits["{key}"]',
+                    "put it in a container, under resources.limits",
+                    "A8",
+                )
+            )
+
+    def warn_of_neighbours(self) -> None:
+        """A6: a spec in one container and raw devices in another are allowed, and worth a word."""
+        if not any(ask.need is not None for ask in self.request.asks):
+            return
+        for place, resource in self._raw_only:
+            text = f"{who(place)} asks for {resource} by itself; it gets devices of the same node"
+            self.request.warnings.append(
+                Problem(text, f"{place.path}.resources", rule="A6", level=Level.WARNING)
+            )
+
+    def _keys(self, resources: dict[str, Any]) -> list[str]:
+        """Return the keys of ours in limits and requests, each once, in order (G4)."""
+        prefix = self.prefix
+        found = [
+            key
+            for side in SIDES
+            for key in resources.get(side) or ()
+            if key.startswith(prefix) and is_ours(key[len(prefix) :])
+        ]
+        return list(dict.fromkeys(found))
+
+    def _ask(
+        self, key: str, path: tuple[str, int], place: Need, resources: dict[str, Any]
+    ) -> Ask | None:
+        """Read one key: spelling first (G4 holds even for zero), then the amount (A1 to A4)."""
+        need = self._spelt(key, place)
+        if need is None:
+            return None
+        sides = tuple(side for side in SIDES if key in (resources.get(side) or {}))
+        try:
+            count = _count(need, {side: resources[side][key] for side in sides}, self.table)
+        except QuantityError as error:
+            self.request.problems += error.problems
+            return None
+        return Ask(path, key, sides, replace(need, count=count) if count else None)
+
+    def _spelt(self, key: str, place: Need) -> Need | None:
+        """Return the place with its spec; None, and a problem, where the key is misspelt (G4)."""
+        table, text = self.table, key[len(self.prefix) :]
+        try:
+            spec = parse_spec(text)
+        except SpecError:
+            wrong = misspelt(text, table.names.__contains__, table.domain)
+            message = f"{who(place)}: {key} {wrong.message}"
+            field_path = f'{place.path}.resources.limits["{key}"]'
+            self.request.problems.append(Problem(message, field_path, wrong.hint, "G4"))
+            return None
+        need = replace(place, spec=spec)
+        if spec.is_any or spec.name in table.names or not looks_misspelt(spec):
+            return need
+        self.request.problems.append(unknown_name(table, need))
+        return None
+
+    def _raw(self, resources: dict[str, Any]) -> dict[str, int]:
+        """Return devices asked for by their own resource or a sibling's, none of zero (A5, A7)."""
+        found: dict[str, int] = {}
+        for side in SIDES:
+            for name, amount in (resources.get(side) or {}).items():
+                if is_sibling(name, self.table.resources) and (count := _raw_amount(amount)):
+                    found[name] = max(found.get(name, 0), count)
+        return found
+
+    def _ambiguous(self, place: Need, wanted: list[Need], raw: dict[str, int]) -> Iterator[Problem]:
+        """A5: one spec a container, and no raw device beside it."""
+        path = f"{place.path}.resources.limits"
+        if len(wanted) > 1:
+            keys = " and ".join(f"{self.prefix}{need.spec}" for need in wanted)
+            hint = "keep one: a container gets devices of one spec"
+            yield Problem(f"{who(place)} asks by two specs, {keys}", path, hint, "A5")
+        if wanted and raw:
+            yield Problem(
+                f"{who(place)} asks for {self.prefix}{wanted[0].spec} and for {', '.join(raw)}",
+                path,
+                "keep the spec; if you did not write the other, a LimitRange of the namespace "
+                "added it and should not",
+                "A5",
+            )
+
+
+def _count(need: Need, amounts: dict[str, object], table: Table) -> int:
+    """Return how many devices a key asks for, 0 where it asks for none (A2 to A4).
+
+    Raises:
+        QuantityError: With one problem whose text names container, key and amount.
+    """
+    subject, path = f"{who(need)}: {table.domain}/{need.spec}", path_of(table, need)
+    read: dict[str, Quantity] = {}
+    for side, amount in amounts.items():
+        try:
+            read[side] = parse_quantity(amount)
+        except QuantityError as error:
+            raise _amount_error(subject, path, amount, error) from None
+    if all(quantity.is_zero for quantity in read.values()):
+        return 0
+    if len(set(read.values())) > 1:
+        both = f"limits say {amounts['limits']}, requests say {amounts['requests']}"
+        hint = "write the same amount, or only limits"
+        raise QuantityError(Problem(f"{subject}: {both}", path, hint, "A4"))
+    if "limits" not in read:
+        hint = "put it under limits"
+        raise QuantityError(Problem(f"{subject} stands only under requests", path, hint, "A4"))
+    try:
+        return read["limits"].count()
+    except QuantityError as error:
+        raise _amount_error(subject, path, amounts["limits"], error) from None
+
+
+def _amount_error(subject: str, path: str, amount: object, error: QuantityError) -> QuantityError:
+    wrong = error.problems[0]
+    shown = str(amount) if isinstance(amount, str | int | float) else type(amount).__name__
+    text = "true" if amount is True else "false" if amount is False else f'"{shown[:40]}"'
+    return QuantityError(
+        Problem(f"{subject}: {text} {wrong.message}", path, wrong.hint, wrong.rule)
+    )
+
+
+def _raw_amount(amount: object) -> int:
+    """Return a raw amount, 1 where the API server is going to refuse it anyway."""
+    try:
+        quantity = parse_quantity(amount)
+        return 0 if quantity.is_zero else quantity.count()
+    except QuantityError:
+        return 1

@@ -1,0 +1,74 @@
+"""Which Pods can be read at all (semantics R6).
+
+Whatever the API server will refuse later anyway (wrong shapes, containers of one name) makes a Pod
+unreadable: it is left as it is, never repaired, and never an error of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webhook.selectors import PREFERRED, REQUIRED
+
+CONTAINER_LISTS = ("initContainers", "containers")
+SIDES = ("limits", "requests")
+
+
+def unreadable(pod: dict[str, Any]) -> str:
+    """Return which field of a Pod has a shape that the API server will refuse, "" if none (R6)."""
+    spec = pod.get("spec")
+    if not isinstance(spec, dict):
+        return "spec"
+    if not isinstance(spec.get("containers"), list) or not spec["containers"]:
+        return "spec.containers"
+    seen: set[str] = set()
+    for name in CONTAINER_LISTS:
+        containers = spec.get(name)
+        if containers is not None and not isinstance(containers, list):
+            return f"spec.{name}"
+        for number, container in enumerate(containers or ()):
+            if not _is_container(container) or container["name"] in seen:
+                return f"spec.{name}[{number}]"
+            seen.add(container["name"])
+    if not _has_resources(spec):
+        return "spec.resources"
+    return next((path for path, fine in _shapes(pod, spec) if not fine), "")
+
+
+def _is_container(container: object) -> bool:
+    return (
+        isinstance(container, dict)
+        and isinstance(container.get("name"), str)
+        and _has_resources(container)
+    )
+
+
+def _has_resources(holder: dict[str, Any]) -> bool:
+    resources = holder.get("resources")
+    if resources is None:
+        return True
+    return isinstance(resources, dict) and all(
+        resources.get(side) is None or isinstance(resources[side], dict) for side in SIDES
+    )
+
+
+def _shapes(pod: dict[str, Any], spec: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Yield every field that a patch may touch, and whether its shape is right."""
+    metadata = pod.get("metadata")
+    yield "metadata", _is(metadata, dict)
+    for name in ("labels", "annotations"):
+        yield f"metadata.{name}", _is((metadata or {}).get(name), dict)
+    for name, shape in (("nodeSelector", dict), ("tolerations", list), ("affinity", dict)):
+        yield f"spec.{name}", _is(spec.get(name), shape)
+    node = (spec.get("affinity") or {}).get("nodeAffinity")
+    yield "spec.affinity.nodeAffinity", _is(node, dict)
+    required = (node or {}).get(REQUIRED)
+    yield f"spec.affinity.nodeAffinity.{REQUIRED}", _is(required, dict)
+    terms = (required or {}).get("nodeSelectorTerms")
+    yield f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms", _is(terms, list)
+    yield f"spec.affinity.nodeAffinity.{PREFERRED}", _is((node or {}).get(PREFERRED), list)
+
+
+def _is(value: object, shape: type) -> bool:
+    return value is None or isinstance(value, shape)

@@ -1,0 +1,57 @@
+"""Every label, annotation, taint key and limit that this project puts on objects or knows there.
+
+One file, so that one look tells what belongs to whom.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from selection_spec.laws import OUR_DOMAIN
+
+SPEC_LABEL: Final = f"{OUR_DOMAIN}/spec"
+"""Label on translated Pods: the spec, or ``mixed`` (semantics R5)."""
+
+MIXED_SPECS: Final = "mixed"
+"""Value of the label where the containers of a Pod ask for different specs (R5)."""
+
+REQUEST_ANNOTATION: Final = f"{OUR_DOMAIN}/request"
+"""Annotation on translated Pods: what was asked and what came of it, as JSON (R5)."""
+
+RESERVED_TAINT: Final = f"{OUR_DOMAIN}/reserved"
+"""Taint key on the nodes of reserved rows; the value is the row id (D6, N9)."""
+
+HEALTH_LABEL: Final = f"{OUR_DOMAIN}/health"
+"""Node label written by the health module (H7, N6)."""
+
+SUSPECT: Final = "suspect"
+"""Value of the health label for nodes better avoided (N6)."""
+
+MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
+"""Annotation of mirror Pods, which the kubelet has already started (N7)."""
+
+MAX_MESSAGE_BYTES: Final = 1000
+"""A denial is read inside a ReplicaSet's event, which Kubernetes cuts at 1,024 bytes (R4)."""
+
+MAX_WARNINGS: Final = 5
+MAX_WARNING_CHARACTERS: Final = 120
+"""The API server asks for at most 120 characters a warning and drops what is beyond 4 KiB (R8)."""
+
+MAX_NODE_TERMS: Final = 64
+"""Node selector terms of a Pod where several alternatives of ours meet several of its own (N3)."""
+
+
+def is_sibling(resource: str, outputs: frozenset[str]) -> bool:
+    """Tell whether a resource is another face of the devices that a table hands out (A5).
+
+    ``nvidia.com/mig-1g.5gb``, ``nvidia.com/gpu.shared`` and ``nvidia.com/gpumem`` are siblings of
+    ``nvidia.com/gpu``; ``nvidia.com/hostdev`` and ``rdma/hca`` are not.
+    """
+    domain, _, name = resource.partition("/")
+    for output in outputs:
+        output_domain, _, output_name = output.partition("/")
+        if domain == output_domain and (
+            name.startswith((output_name, "mig-")) or domain.startswith("gpu.")
+        ):
+            return True
+    return False
