@@ -64,7 +64,8 @@ def _dropped(resolution: Resolution, number: int, row: Row) -> Fate:
         container, fate = excluding[0]
         if len(resolution.containers) == 1:
             return fate
-        return Fate(row, kept=False, rule=fate.rule, why=f"{who(container.need)}: {fate.why}")
+        rule = fate.rule if len(excluding) == len(resolution.containers) else "D1"
+        return Fate(row, kept=False, rule=rule, why=f"{who(container.need)}: {fate.why}")
     for step in resolution.steps:
         if step.dropped & bit:
             return Fate(row, kept=False, rule=step.rule, why=_why(resolution, step.rule, row))

@@ -23,7 +23,7 @@ class PolicyChoice:
     """The policy of a Pod and what decided it (D3).
 
     Attributes:
-        source: ``classNames``, ``minValue`` or ``default``.
+        source: ``classNames``, ``minValue``, ``default``, or ``given`` where a caller set it.
         certain: False where the Pod's priority is not known, so that another policy may come out
             at admission.
     """

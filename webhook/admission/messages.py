@@ -9,7 +9,12 @@ from webhook.terms import MAX_MESSAGE_BYTES, MAX_WARNING_CHARACTERS, MAX_WARNING
 
 
 def denial(problems: Sequence[Problem]) -> str:
-    """Return all problems, one line each, in at most 1,000 bytes; the rest is counted (R4)."""
+    """Return all problems, one line each, in at most 1,000 bytes; the rest is counted (R4).
+
+    No problems make no text.
+    """
+    if not problems:
+        return ""
     lines = [_one_line(problem.text()) for problem in problems]
     for shown in range(len(lines), 0, -1):
         rest = len(lines) - shown

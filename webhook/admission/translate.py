@@ -11,6 +11,7 @@ from typing import Any
 
 from selection_spec.errors import Level, Problem
 from selection_spec.resolve import PolicyChoice, Resolution, choose_policy
+from selection_spec.rows import Policy
 from webhook.admission.reasons import Reason, reason_of_rule
 from webhook.jsonpatch import Edit
 from webhook.mutators import gpu
@@ -36,11 +37,13 @@ class Context:
         is_template: It is a workload's template, not yet a Pod (N8).
         priority_class: Stands in for ``spec.priorityClassName``.
         priority: Stands in for ``spec.priority``.
+        policy: Judge by this policy, whatever the priority says.
     """
 
     is_template: bool = False
     priority_class: str | None = None
     priority: int | None = None
+    policy: Policy | None = None
 
 
 ADMISSION = Context()
@@ -111,6 +114,8 @@ def _left_as_is(where: str) -> Outcome:
 
 def _policy(spec: dict[str, Any], context: Context, snapshot: Snapshot) -> PolicyChoice:
     """D3: what the context says stands in for what the Pod says."""
+    if context.policy is not None:
+        return PolicyChoice(context.policy, "given")
     name, number = spec.get("priorityClassName"), spec.get("priority")
     if context.priority_class is not None or context.priority is not None:
         return choose_policy(snapshot.table, context.priority_class, context.priority)

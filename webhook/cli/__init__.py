@@ -1,0 +1,43 @@
+"""The command line, a module a verb. A verb is imported when it is called, so that help is quick.
+
+Exit status: 0 fine; 1 denied, or findings; 2 wrong usage or unreadable input. Reports go to
+standard output, reasons to standard error.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from webhook import __version__
+
+_VERBS = ("explain", "mutate", "serve")
+
+
+class _Verbs(click.Group):
+    """Finds a verb's command in the module of its name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _VERBS:
+            return None
+        command: click.Command = getattr(import_module(f"webhook.cli.{cmd_name}"), cmd_name)
+        return command
+
+
+@click.command(
+    cls=_Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    epilog="Start with: gpuspec explain any-24gb",
+)
+@click.version_option(__version__, prog_name="gpuspec", message="%(prog)s %(version)s")
+def main() -> None:
+    """One resource line becomes the right GPU.
+
+    Users write preferred.jp/gpu-any-24gb: 1 under a container's limits; admission turns it into the
+    real resource, node affinity and tolerations, by the admin's selection table and the Pod's
+    priority. These commands show beforehand what will come of it.
+    """

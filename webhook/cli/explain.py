@@ -1,0 +1,135 @@
+"""``gpuspec explain``: which devices a Pod may use, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from webhook.admission.translate import Context
+from webhook.cli.explanation import Explanation, as_json, as_text, difference, explained
+from webhook.cli.inputs import (
+    UnreadableError,
+    context_of,
+    priority_options,
+    read_manifests,
+    read_table,
+    shown,
+    table_option,
+)
+from webhook.cli.outputs import json_text, styled, yaml_text
+from webhook.jsonpatch import Path, pointer
+from webhook.snapshot import Snapshot
+from webhook.workloads import pod_templates
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  gpuspec explain any-24gb                       one GPU with at least 24 GB
+  gpuspec explain any-24gb:4 --priority-class high
+  gpuspec explain a100:8 v100-32gb:2             two containers of one Pod
+  gpuspec explain -f job.yaml --table table.yaml
+  kubectl get pod p -o yaml | gpuspec explain -f -
+
+Exit status: 0 allowed, 1 denied, 2 wrong usage or unreadable input."""
+)
+@click.argument("specs", nargs=-1, metavar="[SPEC[:COUNT]]...")
+@click.option(
+    "-f",
+    "--filename",
+    metavar="MANIFEST",
+    help="Explain every Pod template of a manifest; - reads standard input.",
+)
+@table_option
+@priority_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json", "yaml"]),
+    default="text",
+    show_default=True,
+    help="How to show it.",
+)
+@click.pass_context
+def explain(
+    ctx: click.Context,
+    specs: tuple[str, ...],
+    filename: str | None,
+    table_file: str | None,
+    priority_class: str | None,
+    priority: int | None,
+    output: str,
+) -> None:
+    """Explain which devices a spec stands for, and why not the others.
+
+    SPEC is what stands under a container's limits, with or without the domain and the gpu-; each
+    is one container of one Pod.
+    """
+    if bool(specs) == (filename is not None):
+        raise click.UsageError("give either specs, such as any-24gb, or -f MANIFEST")
+    if filename == table_file == "-":
+        raise click.UsageError("standard input can be the manifest or the table, not both")
+    snapshot = Snapshot(read_table(table_file))
+    if filename is None:
+        pod = _pod_of(specs, snapshot.table.domain)
+        context = Context(priority_class=priority_class, priority=priority)
+        found: list[tuple[str, Path, Explanation]] = [("", (), explained(pod, context, snapshot))]
+    else:
+        found = list(_of_manifest(filename, snapshot, priority_class, priority))
+    _show(found, output, is_list=filename is not None)
+    ctx.exit(0 if all(explanation.allowed for _, _, explanation in found) else 1)
+
+
+def _pod_of(specs: tuple[str, ...], domain: str) -> dict[str, Any]:
+    """Return a Pod with one container a spec."""
+    containers = []
+    for number, text in enumerate(specs, start=1):
+        spec, _, count = text.partition(":")
+        prefix, slash, name = spec.rpartition("/")
+        if slash and prefix != domain:
+            raise click.UsageError(f"{text}: the table's domain is {domain}, not {prefix}")
+        key = name if name.lower().startswith("gpu") else f"gpu-{name}"
+        amounts = {f"{domain}/{key}": count or "1"}
+        containers.append(
+            {
+                "name": "main" if len(specs) == 1 else f"container-{number}",
+                "resources": {"limits": amounts, "requests": dict(amounts)},
+            }
+        )
+    return {"metadata": {}, "spec": {"containers": containers}}
+
+
+def _of_manifest(
+    file: str, snapshot: Snapshot, priority_class: str | None, priority: int | None
+) -> Iterator[tuple[str, Path, Explanation]]:
+    templates = [
+        template for document in read_manifests(file) for template in pod_templates(document.value)
+    ]
+    if not templates:
+        raise UnreadableError(f"{shown(file)}: holds no Pod and no Pod template")
+    for template in templates:
+        context = context_of(template.kind, priority_class, priority)
+        yield template.owner, template.path, explained(template.pod, context, snapshot)
+        if template.kind == "DaemonSet":
+            text = "its Pods are refused at admission; apply the output of gpuspec mutate"
+            click.echo(f"note: {template.owner}: {text}", err=True)
+
+
+def _show(found: list[tuple[str, Path, Explanation]], output: str, *, is_list: bool) -> None:
+    if output == "text":
+        texts = []
+        for owner, _, explanation in found:
+            head = [styled(owner, bold=True)] if owner else []
+            texts.append("\n".join([*head, as_text(explanation)]))
+        click.echo("\n\n".join(texts))
+        return
+    shapes = []
+    for owner, path, explanation in found:
+        shape = as_json(explanation)
+        shapes.append({"object": owner, "path": pointer(path), **shape} if is_list else shape)
+        if text := difference(explanation):
+            click.echo(f"note: {owner}{': ' if owner else ''}{text}", err=True)
+    value: Any = shapes if is_list else shapes[0]
+    click.echo(json_text(value) if output == "json" else yaml_text([value]), nl=output == "json")

@@ -1,0 +1,218 @@
+"""What ``explain`` says of one Pod, as JSON and as text for 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from textwrap import fill
+from typing import Any
+
+from selection_spec.explain import Fate, explain, explain_container
+from selection_spec.labels import Operator
+from selection_spec.resolve import Resolution
+from webhook.admission import messages
+from webhook.admission.translate import Context, Outcome, Verdict, translate
+from webhook.cli.outputs import styled
+from webhook.jsonpatch import write
+from webhook.selectors import PREFERRED, REQUIRED
+from webhook.snapshot import Snapshot
+
+_WIDTH = 80
+_OUTPUT = "ExtendedResource"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One Pod, what becomes of it, and what would under another policy if that is open (D3)."""
+
+    pod: dict[str, Any]
+    outcome: Outcome
+    other: Outcome | None
+    snapshot: Snapshot
+
+    @property
+    def allowed(self) -> bool:
+        """Whether admission would let the Pod in."""
+        return self.outcome.verdict is not Verdict.DENIED
+
+    @property
+    def differs(self) -> bool:
+        """Whether the Pod's priority, which is not known, would make a difference."""
+        return self.other is not None and (
+            candidates(self.other) != candidates(self.outcome)
+            or self.other.verdict is not self.outcome.verdict
+        )
+
+
+def explained(pod: dict[str, Any], context: Context, snapshot: Snapshot) -> Explanation:
+    """Judge a Pod, and judge it by the other policy too where its priority is not known."""
+    outcome = translate(pod, context, snapshot)
+    other = None
+    if outcome.choice is not None and not outcome.choice.certain:
+        other = translate(pod, replace(context, policy=outcome.choice.policy.other), snapshot)
+    return Explanation(pod, outcome, other, snapshot)
+
+
+def candidates(outcome: Outcome) -> list[str]:
+    """Return the ids of the rows that a Pod may use, in order."""
+    if outcome.resolution is None or outcome.verdict is Verdict.DENIED:
+        return []
+    return [row.id for row in outcome.resolution.candidates]
+
+
+def difference(explanation: Explanation) -> str:
+    """Return the sentence that says what the unknown priority would change, "" if nothing."""
+    other, choice = explanation.other, explanation.outcome.choice
+    if not explanation.differs or other is None or choice is None:
+        return ""
+    would = ", ".join(candidates(other)) or "a denial"
+    return (
+        f"the priority is not known; under {choice.policy.other} it would be {would} "
+        "(say --priority-class or --priority)"
+    )
+
+
+def as_json(explanation: Explanation) -> dict[str, Any]:
+    """Return the explanation in its documented shape."""
+    outcome, table = explanation.outcome, explanation.snapshot.table
+    resolution, choice = outcome.resolution, outcome.choice
+    result: dict[str, Any] = {
+        "allowed": explanation.allowed,
+        "message": messages.denial(outcome.problems),
+        "policy": choice.policy.value if choice else None,
+        "policyFrom": choice.source if choice else None,
+        "output": _OUTPUT,
+        "table": {"name": table.name, "digest": table.digest},
+        "candidates": candidates(outcome),
+        "rows": [_fate(fate) for fate in explain(resolution)] if resolution else [],
+        "containers": list(_containers(resolution)) if resolution else [],
+        "placement": _placement(explanation),
+        "warnings": messages.warnings(outcome.warnings),
+    }
+    if explanation.other is not None and choice is not None:
+        result["otherPolicy"] = {
+            "policy": choice.policy.other.value,
+            "allowed": explanation.other.verdict is not Verdict.DENIED,
+            "candidates": candidates(explanation.other),
+        }
+    return result
+
+
+def _fate(fate: Fate) -> dict[str, Any]:
+    return {"id": fate.row.id, "kept": fate.kept, "rule": fate.rule, "why": fate.why}
+
+
+def _containers(resolution: Resolution) -> Iterator[dict[str, Any]]:
+    for container in resolution.containers:
+        fates = explain_container(resolution, container)
+        yield {
+            "name": container.need.name,
+            "key": f"{resolution.table.domain}/{container.need.spec}",
+            "count": container.need.count,
+            "candidates": [fate.row.id for fate in fates if fate.kept],
+            "rows": [_fate(fate) for fate in fates],
+        }
+
+
+def _placement(explanation: Explanation) -> dict[str, Any] | None:
+    """Return the fields that the Pod would have; None where nothing is placed."""
+    if explanation.outcome.resolution is None or not explanation.allowed:
+        return None
+    spec = write(explanation.pod, explanation.outcome.edits).after["spec"]
+    containers = [*(spec.get("initContainers") or ()), *spec["containers"]]
+    return {
+        "nodeSelector": spec.get("nodeSelector") or {},
+        "affinity": spec.get("affinity") or {},
+        "tolerations": spec.get("tolerations") or [],
+        "resources": {one["name"]: one["resources"] for one in containers if one.get("resources")},
+        "resourceClaims": [],
+        "templates": [],
+    }
+
+
+def as_text(explanation: Explanation) -> str:
+    """Return the explanation for people."""
+    return "\n".join(_lines(explanation))
+
+
+def _lines(explanation: Explanation) -> Iterator[str]:
+    outcome, table = explanation.outcome, explanation.snapshot.table
+    resolution = outcome.resolution
+    if not explanation.allowed:
+        yield styled("denied", fg="red", bold=True)
+        for problem in outcome.problems:
+            yield _wrapped(problem.text(), "  ")
+    elif resolution is None:
+        yield f"{outcome.verdict.value}: {outcome.reason.sentence}"
+    else:
+        yield _wrapped(", ".join(candidates(outcome)), "", styled("allowed: ", fg="green"))
+    for warning in outcome.warnings:
+        yield _wrapped(warning.text(), "  ", "warning: ")
+    if outcome.choice is not None:
+        source = f"from {outcome.choice.source}"
+        yield f"policy:  {outcome.choice.policy} ({source}); table {table.name} {table.digest}"
+    if text := difference(explanation):
+        yield _wrapped(text, "  ", "note: ")
+    if resolution is not None:
+        yield ""
+        yield from _row_lines(explain(resolution))
+    placement = _placement(explanation)
+    if placement is not None:
+        yield ""
+        yield "The Pod gets:"
+        yield from _placement_lines(placement)
+
+
+def _row_lines(fates: tuple[Fate, ...]) -> Iterator[str]:
+    wide = max(len("ROW"), *(len(fate.row.id) for fate in fates))
+    indent = " " * (wide + 13)
+    yield f"{'ROW':{wide}}  KEPT  RULE  WHY"
+    for fate in fates:
+        kept = "yes" if fate.kept else "no"
+        line = _wrapped(fate.why, indent, f"{fate.row.id:{wide}}  {kept:4}  {fate.rule:4}  ")
+        yield styled(line, fg="green") if fate.kept else line
+
+
+def _placement_lines(placement: dict[str, Any]) -> Iterator[str]:
+    for name, resources in placement["resources"].items():
+        amounts = ", ".join(f"{key}: {amount}" for key, amount in resources["limits"].items())
+        yield _wrapped(amounts, "    ", f"  limits of {name}: ")
+    for key, value in placement["nodeSelector"].items():
+        yield f"  nodeSelector: {key}={value}"
+    affinity = placement["affinity"].get("nodeAffinity") or {}
+    for term in (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or ():
+        yield _wrapped(_expressions(term), "    ", "  requires a node with: ")
+    for term in affinity.get(PREFERRED) or ():
+        head = f"  prefers (weight {term['weight']}): "
+        yield _wrapped(_expressions(term["preference"]), "    ", head)
+    tolerations = ", ".join(_toleration(one) for one in placement["tolerations"])
+    if tolerations:
+        yield _wrapped(tolerations, "    ", "  tolerates: ")
+
+
+def _expressions(term: dict[str, Any]) -> str:
+    parts = []
+    for one in term.get("matchExpressions") or ():
+        values = one.get("values") or []
+        if one["operator"] == Operator.IN and len(values) == 1:
+            parts.append(f"{one['key']}={values[0]}")
+        else:
+            parts.append(" ".join((one["key"], one["operator"], ", ".join(values))).strip())
+    return " and ".join(parts)
+
+
+def _toleration(toleration: dict[str, Any]) -> str:
+    value = f"={toleration['value']}" if toleration.get("value") else ""
+    return f"{toleration.get('key') or '*'}{value}:{toleration.get('effect') or '*'}"
+
+
+def _wrapped(text: str, indent: str, head: str | None = None) -> str:
+    first = indent if head is None else head
+    return fill(
+        text,
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

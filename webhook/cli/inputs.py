@@ -1,0 +1,99 @@
+"""What the verbs read: tables and manifests, from files or standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from selection_spec.documents import Document, load_manifests
+from selection_spec.errors import GpuspecError
+from selection_spec.table import Table, builtin_table, load_table
+from webhook.admission.translate import Context
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class UnreadableError(click.ClickException):
+    """Input that cannot be read: every problem on standard error, exit status 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:  # noqa: ANN401 - click's signature
+        """Print the problems as they are; they already say what and where."""
+        click.echo(self.message, err=file is None, file=file)
+
+
+def table_option(function: _Function) -> _Function:
+    """Add ``--table``."""
+    return click.option(
+        "--table",
+        "table_file",
+        metavar="FILE",
+        help="Selection table to judge by; - reads it from standard input.  [default: built-in]",
+    )(function)
+
+
+def priority_options(function: _Function) -> _Function:
+    """Add ``--priority-class`` and ``--priority``."""
+    function = click.option(
+        "--priority", type=int, metavar="N", help="Priority of the Pod, as spec.priority."
+    )(function)
+    return click.option(
+        "--priority-class", metavar="NAME", help="PriorityClass of the Pod, as it will be set."
+    )(function)
+
+
+def read_table(file: str | None) -> Table:
+    """Return the table of a file, or the built-in one.
+
+    Raises:
+        UnreadableError: With every problem of the file.
+    """
+    if file is None:
+        return builtin_table()
+    try:
+        return load_table(read_bytes(file))
+    except GpuspecError as error:
+        raise _unreadable(file, error) from None
+
+
+def read_manifests(file: str) -> tuple[Document, ...]:
+    """Return the documents of a manifest as kubectl reads them; what is odd goes to stderr.
+
+    Raises:
+        UnreadableError: kubectl could not read it either.
+    """
+    try:
+        documents = load_manifests(read_bytes(file))
+    except GpuspecError as error:
+        raise _unreadable(file, error) from None
+    for document in documents:
+        for finding in document.findings:
+            click.echo(f"warning: {finding.located(shown(file))}", err=True)
+    return documents
+
+
+def read_bytes(file: str) -> bytes:
+    """Return what is in a file, or on standard input for ``-``."""
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise UnreadableError(f"{shown(file)}: {error.strerror or error}") from None
+
+
+def shown(file: str) -> str:
+    """Return how messages call a file."""
+    return "<stdin>" if file == "-" else file
+
+
+def context_of(kind: str, priority_class: str | None, priority: int | None) -> Context:
+    """Return the context of a Pod template that belongs to an object of a kind."""
+    return Context(is_template=kind != "Pod", priority_class=priority_class, priority=priority)
+
+
+def _unreadable(file: str, error: GpuspecError) -> UnreadableError:
+    return UnreadableError("\n".join(one.located(shown(file)) for one in error.problems))

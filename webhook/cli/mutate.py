@@ -1,0 +1,123 @@
+"""``gpuspec mutate``: manifests as admission would store their Pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from selection_spec.documents import Document
+from webhook.admission.translate import Verdict
+from webhook.cli.explanation import difference, explained
+from webhook.cli.inputs import (
+    UnreadableError,
+    context_of,
+    priority_options,
+    read_manifests,
+    read_table,
+    table_option,
+)
+from webhook.cli.outputs import json_text, report, yaml_text
+from webhook.jsonpatch import Drop, Edit, Extend, Patch, Path, Put, write
+from webhook.snapshot import Snapshot
+from webhook.workloads import pod_templates
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  gpuspec mutate -f job.yaml
+  gpuspec mutate -f daemonset.yaml | kubectl apply -f -
+  kustomize build . | gpuspec mutate -f - --table table.yaml
+  gpuspec mutate -f pod.yaml -o patch
+
+Nothing is printed if any Pod is denied. Exit status: 0 fine, 1 denied,
+2 wrong usage or unreadable input."""
+)
+@click.option(
+    "-f",
+    "--filename",
+    required=True,
+    metavar="MANIFEST",
+    help="The manifest; - reads standard input.",
+)
+@table_option
+@priority_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["yaml", "json", "patch"]),
+    default="yaml",
+    show_default=True,
+    help="The documents, or the JSON Patch that makes them.",
+)
+@click.pass_context
+def mutate(
+    ctx: click.Context,
+    filename: str,
+    table_file: str | None,
+    priority_class: str | None,
+    priority: int | None,
+    output: str,
+) -> None:
+    """Print manifests as admission would store their Pods.
+
+    Every Pod template of every document is translated, those of DaemonSets too (they have to be
+    applied translated). All else stays as it is; comments are lost.
+    """
+    if filename == table_file == "-":
+        raise click.UsageError("standard input can be the manifest or the table, not both")
+    snapshot = Snapshot(read_table(table_file))
+    documents = read_manifests(filename)
+    patches = [_translate(document, snapshot, priority_class, priority) for document in documents]
+    if any(patch is None for patch in patches):
+        ctx.exit(1)
+    done = [patch for patch in patches if patch is not None]
+    click.echo(_rendered(documents, done, output), nl=False)
+
+
+def _translate(
+    document: Document, snapshot: Snapshot, priority_class: str | None, priority: int | None
+) -> Patch | None:
+    """Return a document's patch; None, and the reasons on stderr, where a Pod is denied.
+
+    Raises:
+        UnreadableError: The document is no object, so that nobody could apply it.
+    """
+    if not isinstance(document.value, dict):
+        raise UnreadableError(f"line {document.line}: is no Kubernetes object")
+    edits: list[Edit] = []
+    denied = False
+    for template in pod_templates(document.value):
+        context = context_of(template.kind, priority_class, priority)
+        explanation = explained(template.pod, context, snapshot)
+        outcome = explanation.outcome
+        report(outcome.warnings, "warning", template.owner)
+        if outcome.verdict is Verdict.DENIED:
+            report(outcome.problems, "error", template.owner)
+            denied = True
+        if text := difference(explanation):
+            click.echo(f"note: {template.owner}: {text}", err=True)
+        edits += [_below(template.path, edit) for edit in outcome.edits]
+    return None if denied else write(document.value, edits)
+
+
+def _below(path: Path, edit: Edit) -> Edit:
+    """Return an edit of a template as one of the document that it stands in."""
+    match edit:
+        case Put(rest, value, rule):
+            return Put(path + rest, value, rule)
+        case Drop(rest, rule):
+            return Drop(path + rest, rule)
+        case Extend(rest, values, rule):
+            return Extend(path + rest, values, rule)
+
+
+def _rendered(documents: tuple[Document, ...], patches: list[Patch], output: str) -> str:
+    if output == "yaml":
+        return yaml_text(patch.after for patch in patches)
+    if output == "patch":
+        shapes: list[Any] = [patch.operations for patch in patches]
+    else:
+        shapes = [patch.after for patch in patches]
+    return json_text(shapes[0] if len(documents) == 1 else shapes) + "\n"

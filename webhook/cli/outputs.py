@@ -1,0 +1,68 @@
+"""How the verbs write: YAML that kubectl reads back as the same values, JSON, colour."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import click
+import yaml
+
+from selection_spec.documents.scalars import ScalarError, scalar_value
+from selection_spec.errors import Problem
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes no anchors, and quotes every text that any YAML reader could take for something else.
+
+    PyYAML quotes what it would misread itself; kubectl misreads more (``1e3`` is a number to it).
+    """
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ANN401, ARG002 - PyYAML's signature
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Indent list items below their key, as Kubernetes' own documentation does."""
+        super().increase_indent(flow, indentless=False)
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    quoted = None if _stays_text(text) else '"'
+    style = "|" if "\n" in text else quoted
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+def _stays_text(text: str) -> bool:
+    try:
+        return scalar_value(text, plain=True) == text
+    except ScalarError:
+        return False
+
+
+_Dumper.add_representer(str, _text)
+
+
+def yaml_text(documents: Iterable[object]) -> str:
+    """Return documents as one YAML stream."""
+    return yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
+def json_text(value: object) -> str:
+    """Return a value as indented JSON."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def styled(text: str, **style: Any) -> str:  # noqa: ANN401 - click's own arguments
+    """Return a text in colour where standard output is a terminal that wants it."""
+    wants = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return click.style(text, **style) if wants else text
+
+
+def report(problems: Iterable[Problem], level: str, where: str = "") -> None:
+    """Print problems to standard error, a line each, with what they are about."""
+    for problem in problems:
+        place = " ".join(part for part in (where, problem.path) if part)
+        click.echo(f"{level}: {place}: {problem.text()}" if place else problem.text(), err=True)
