@@ -18,6 +18,7 @@ from webhook.selectors import PREFERRED, REQUIRED
 from webhook.snapshot import Snapshot
 
 _WIDTH = 80
+_SHOWN_VALUES = 4
 _OUTPUT = "ExtendedResource"
 
 
@@ -197,8 +198,14 @@ def _expressions(term: dict[str, Any]) -> str:
         if one["operator"] == Operator.IN and len(values) == 1:
             parts.append(f"{one['key']}={values[0]}")
         else:
-            parts.append(" ".join((one["key"], one["operator"], ", ".join(values))).strip())
+            parts.append(" ".join((one["key"], one["operator"], _few(values))).strip())
     return " and ".join(parts)
+
+
+def _few(values: list[str]) -> str:
+    """Join the first values; JSON output has them all."""
+    more = f" and {len(values) - _SHOWN_VALUES} more" if len(values) > _SHOWN_VALUES else ""
+    return ", ".join(values[:_SHOWN_VALUES]) + more
 
 
 def _toleration(toleration: dict[str, Any]) -> str:
