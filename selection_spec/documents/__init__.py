@@ -1,0 +1,18 @@
+"""Reading YAML and JSON: our own documents strictly, users' manifests as kubectl reads them.
+
+Every problem has a field path, a line, a column and a hint. Nothing but ``DocumentError`` is raised
+for a text, whatever it holds.
+"""
+
+from selection_spec.documents.loading import Document, load_manifests, load_strict
+from selection_spec.documents.nodes import Path, field_path
+from selection_spec.documents.validation import problems_from_validation
+
+__all__ = [
+    "Document",
+    "Path",
+    "field_path",
+    "load_manifests",
+    "load_strict",
+    "problems_from_validation",
+]

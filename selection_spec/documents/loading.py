@@ -1,0 +1,142 @@
+"""Texts become documents: strictly for our own, as kubectl would for users' manifests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from selection_spec.documents.faults import Fault
+from selection_spec.documents.nodes import Lines, Mapping, Node, Path, Sequence, field_path, find
+from selection_spec.documents.reading import Located, read
+from selection_spec.documents.streams import split_documents
+from selection_spec.documents.text import (
+    MAX_MANIFEST_BYTES,
+    MAX_TABLE_BYTES,
+    decode,
+    oversize,
+)
+from selection_spec.errors import DocumentError, Level, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a text.
+
+    Attributes:
+        value: Plain dict, list, str, int, float, bool or None.
+        line: 1-based line of the text where the document's content begins.
+        findings: In users' manifests what a strict reader would refuse, as warnings; else ().
+    """
+
+    value: object
+    line: int
+    findings: tuple[Problem, ...]
+    _root: Node = field(repr=False, compare=False)
+    _lines: Lines = field(repr=False, compare=False)
+
+    def position(self, path: Path) -> tuple[int, int]:
+        """Return line and column (1-based) of the value at ``path``.
+
+        A list or mapping that begins on a later line than its key is found at the key. Where the
+        path leaves the document, the nearest ancestor that exists stands in for it.
+        """
+        node, key = find(self._root, path)
+        place = self._lines.place(node.at)
+        if key is not None and isinstance(node, Mapping | Sequence):
+            key_place = self._lines.place(key.at)
+            return key_place if key_place[0] < place[0] else place
+        return place
+
+    def key_position(self, path: Path) -> tuple[int, int]:
+        """Return line and column of the key at ``path``; of the value where it has no key."""
+        node, key = find(self._root, path)
+        return self._lines.place(node.at if key is None else key.at)
+
+
+def load_strict(text: str | bytes) -> Document:
+    """Read our own kind of document: exactly one, which every YAML reader understands alike.
+
+    Raises:
+        DocumentError: With every problem of the text at once, each with line and column.
+    """
+    loaded = _load(text, MAX_TABLE_BYTES, Level.ERROR)
+    problems = loaded.problems
+    for document in loaded.documents[1:]:
+        line, column = document.position(())
+        message = "another document begins here, and only one is wanted"
+        problems.append(Problem(message, hint="keep one", line=line, column=column))
+    if not loaded.documents and not problems:
+        problems.append(Problem("the text holds no document", line=1, column=1))
+    _refuse(problems)
+    return loaded.documents[0]
+
+
+def load_manifests(text: str | bytes) -> tuple[Document, ...]:
+    """Read users' manifests with the values that kubectl would send to the API server.
+
+    Empty documents are left out, as kubectl leaves them out. Everything that kubectl reads and a
+    strict reader would refuse is a finding of its document.
+
+    Raises:
+        DocumentError: With the problems of all documents that kubectl could not read.
+    """
+    loaded = _load(text, MAX_MANIFEST_BYTES, Level.WARNING)
+    _refuse(loaded.problems)
+    return tuple(loaded.documents)
+
+
+@dataclass(slots=True)
+class _Loaded:
+    documents: list[Document] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+def _load(raw: str | bytes, limit: int, level: Level) -> _Loaded:
+    """Read all documents; what kubectl refuses is a problem, what it reads over a finding."""
+    too_large = oversize(raw, limit)
+    if too_large:
+        return _Loaded(problems=[_problem(Located((), too_large), Lines(""), Level.ERROR)])
+    text, odd_characters = decode(raw)
+    lines = Lines(text)
+    loaded = _Loaded()
+    if level is Level.ERROR:
+        loaded.problems = [_problem(Located((), odd), lines, level) for odd in odd_characters]
+        odd_characters = []
+    for parsed in split_documents(text):
+        if parsed.faults:
+            faults = (Located((), fault) for fault in parsed.faults)
+            loaded.problems += [_problem(fault, lines, Level.ERROR) for fault in faults]
+        elif parsed.root is not None:
+            notes = parsed.notes + [odd for odd in odd_characters if odd.at < parsed.end]
+            _add(loaded, parsed.root, notes, lines, level)
+        odd_characters = [odd for odd in odd_characters if odd.at >= parsed.end]
+    return loaded
+
+
+def _add(loaded: _Loaded, root: Node, notes: list[Fault], lines: Lines, level: Level) -> None:
+    reading = read(root, lines)
+    loaded.problems += [_problem(error, lines, Level.ERROR) for error in reading.errors]
+    findings = [_problem(finding, lines, level) for finding in reading.findings]
+    findings += [_problem(Located((), note), lines, level) for note in notes]
+    if level is Level.ERROR:
+        loaded.problems += findings
+        findings = []
+    if reading.value is not None:
+        line = lines.place(root.at)[0]
+        loaded.documents.append(Document(reading.value, line, tuple(findings), root, lines))
+
+
+def _problem(located: Located, lines: Lines, level: Level) -> Problem:
+    line, column = lines.place(located.fault.at)
+    return Problem(
+        located.fault.message,
+        path=field_path(located.path),
+        hint=located.fault.hint,
+        line=line,
+        column=column,
+        level=level,
+    )
+
+
+def _refuse(problems: list[Problem]) -> None:
+    if problems:
+        raise DocumentError(sorted(problems, key=lambda problem: (problem.line, problem.column)))
