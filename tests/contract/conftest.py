@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.contract import readme
 from tests.contract.kustomize import OVERLAYS, Document, built
 
 
@@ -12,3 +15,10 @@ def installation(request: pytest.FixtureRequest) -> tuple[Document, ...]:
     """Everything that one way to install gives the API server."""
     overlay: str = request.param
     return built(overlay)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the README's own files and the manifests."""
+    readme.write_files(tmp_path)
+    return tmp_path
