@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
 from selection_spec.documents.faults import Fault
@@ -101,28 +102,29 @@ def _load(raw: str | bytes, limit: int, level: Level) -> _Loaded:
     if level is Level.ERROR:
         loaded.problems = [_problem(Located((), odd), lines, level) for odd in odd_characters]
         odd_characters = []
+    done = 0
     for parsed in split_documents(text):
-        if parsed.faults:
-            faults = (Located((), fault) for fault in parsed.faults)
-            loaded.problems += [_problem(fault, lines, Level.ERROR) for fault in faults]
-        elif parsed.root is not None:
-            notes = parsed.notes + [odd for odd in odd_characters if odd.at < parsed.end]
-            _add(loaded, parsed.root, notes, lines, level)
-        odd_characters = [odd for odd in odd_characters if odd.at >= parsed.end]
+        faults = (Located((), fault) for fault in parsed.faults)
+        loaded.problems += [_problem(fault, lines, Level.ERROR) for fault in faults]
+        behind = bisect_left(odd_characters, parsed.end, done, key=lambda odd: odd.at)
+        if parsed.root is not None and not parsed.faults:
+            _add(loaded, parsed.root, parsed.notes + odd_characters[done:behind], lines, level)
+        done = behind
     return loaded
 
 
 def _add(loaded: _Loaded, root: Node, notes: list[Fault], lines: Lines, level: Level) -> None:
     reading = read(root, lines)
     loaded.problems += [_problem(error, lines, Level.ERROR) for error in reading.errors]
+    if reading.value is None:
+        return
     findings = [_problem(finding, lines, level) for finding in reading.findings]
     findings += [_problem(Located((), note), lines, level) for note in notes]
     if level is Level.ERROR:
         loaded.problems += findings
         findings = []
-    if reading.value is not None:
-        line = lines.place(root.at)[0]
-        loaded.documents.append(Document(reading.value, line, tuple(findings), root, lines))
+    line = lines.place(root.at)[0]
+    loaded.documents.append(Document(reading.value, line, tuple(findings), root, lines))
 
 
 def _problem(located: Located, lines: Lines, level: Level) -> Problem:

@@ -214,6 +214,8 @@ class _Reader:
         return name
 
     def _duplicate(self, name: str, key: Node, first: Node) -> None:
+        if len(self._reading.findings) == MAX_LISTED:
+            return
         line = self._lines.place(first.at)[0]
         message = f"the key {shown(name)} stands on line {line} too, and only the last one counts"
         self._finding(key.at, message, "remove one of them")

@@ -64,6 +64,8 @@ def _problem(details: ErrorDetails, document: Document, schema: Schema) -> Probl
         message = f"unknown key {shown(name)}"
         hint = _nearest(name, _known_keys(schema, path[:-1]))
         line, column = document.key_position(path)
+    elif kind == "too_short":
+        message, hint = f"{shown(name)} is empty", "write one or more"
     elif kind in {"value_error", "assertion_error"}:
         message = str(details["ctx"]["error"])
     else:

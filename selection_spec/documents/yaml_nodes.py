@@ -176,7 +176,7 @@ def _syntax_fault(error: yaml.MarkedYAMLError, text: str, offset: int) -> Fault:
     message, hint = str(error.problem), ""
     if message == "exceeded maximum nesting depth":
         return too_deep(offset + at)
-    if message == "found character that cannot start any token":
+    if message.endswith("that cannot start any token"):
         if char == "\t":
             message, hint = "a tab cannot indent YAML", "indent with spaces"
         else:
