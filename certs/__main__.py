@@ -8,17 +8,13 @@ are still valid), ``ca.key``, ``tls.crt`` and ``tls.key``; keys are for the owne
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cryptography import x509
-
-from certs.authority import KeyPair, create_authority, for_service, identity_names, issue
-from certs.policy import authority_due, server_due, trust_bundle
+from certs.authority import for_service, identity_names
+from certs.folder import SERVER, Lifetimes, Renewed, not_after, read_pair, refresh
 
 _EPILOG = """\
 example, which is all that manifests/overlays/own-ca needs:
@@ -31,12 +27,7 @@ Keep ca.key: without it the next run makes a new authority.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Lifetimes:
-    """How long from now new certificates are valid. Each is due when two thirds are over."""
-
-    authority: timedelta = timedelta(days=3650)
-    server: timedelta = timedelta(days=365)
+LIFETIMES = Lifetimes(authority=timedelta(days=3650), server=timedelta(days=365))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,41 +40,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ValueError as error:
         parser.error(str(error))
     try:
-        report = refresh(arguments.dir, names, now=datetime.now(UTC), lifetimes=Lifetimes())
+        renewed = refresh(arguments.dir, names, now=datetime.now(UTC), lifetimes=LIFETIMES)
+        report = report_of(arguments.dir, names, renewed)
     except OSError as error:
         parser.error(f"cannot keep certificates in {arguments.dir}: {error}")
     sys.stdout.write("".join(f"{line}\n" for line in report))
     return 0
 
 
-def refresh(
-    folder: Path, names: Sequence[str], *, now: datetime, lifetimes: Lifetimes
-) -> list[str]:
-    """Replace what is due in the folder, which is made if need be; returns what was done, in words.
-
-    Raises:
-        ValueError: A name is neither a DNS name nor an IP address.
-        OSError: The folder cannot be read or written.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    report: list[str] = []
-    authority = _read(folder, "ca")
-    renewal = authority_due(authority, now=now)
-    if authority is None or renewal.due:
-        new = create_authority("gpuspec authority", now=now, lifetime=lifetimes.authority)
-        former = folder / "ca.crt"
-        previous = former.read_bytes() if former.exists() else b""
-        authority = KeyPair(trust_bundle(new.certificate, previous, now=now), new.key)
-        _write(folder, "ca", authority)
-        report.append(f"{folder}: new authority, {_until(authority)} ({renewal.reason})")
-    server = _read(folder, "tls")
-    renewal = server_due(server, authority.certificate, names, now=now)
-    if server is None or renewal.due:
-        server = issue(authority, names, now=now, lifetime=lifetimes.server)
-        _write(folder, "tls", server)
-        report.append(f"{folder}: new certificate, {_until(server)} ({renewal.reason})")
-        report.append(f"{folder}: it names {', '.join(names)}")
-    return report or [f"{folder}: nothing is due; the certificate is {_until(server)}"]
+def report_of(folder: Path, names: Sequence[str], renewed: Sequence[Renewed]) -> list[str]:
+    """Say what was replaced, a line each; or that nothing was due."""
+    lines = [
+        f"{folder}: new {one.what}, valid until {one.not_after:%Y-%m-%d} ({one.reason})"
+        for one in renewed
+    ]
+    if any(one.what == SERVER for one in renewed):
+        return [*lines, f"{folder}: it names {', '.join(names)}"]
+    server = read_pair(folder, "tls")
+    if lines or server is None:
+        return lines
+    until = f"{not_after(server):%Y-%m-%d}"
+    return [f"{folder}: nothing is due; the certificate is valid until {until}"]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -100,38 +77,6 @@ def _parser() -> argparse.ArgumentParser:
         "--name", action="append", default=[], help="one more DNS name or IP address (repeatable)"
     )
     return parser
-
-
-def _read(folder: Path, stem: str) -> KeyPair | None:
-    """What the folder holds under this name; None when either half is missing."""
-    certificate, key = folder / f"{stem}.crt", folder / f"{stem}.key"
-    if not (certificate.exists() and key.exists()):
-        return None
-    return KeyPair(certificate.read_bytes(), key.read_bytes())
-
-
-def _write(folder: Path, stem: str, pair: KeyPair) -> None:
-    """Write both halves, each whole or not at all.
-
-    A run that ends between the two leaves a key and a certificate that do not belong together,
-    which the next run finds and replaces.
-    """
-    _replace(folder / f"{stem}.key", pair.key, mode=0o600)
-    _replace(folder / f"{stem}.crt", pair.certificate, mode=0o644)
-
-
-def _replace(path: Path, content: bytes, *, mode: int) -> None:
-    unfinished = path.with_name(f".{path.name}.new")
-    unfinished.unlink(missing_ok=True)  # of a run that was ended, perhaps with another mode
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    unfinished.replace(path)
-
-
-def _until(pair: KeyPair) -> str:
-    end = x509.load_pem_x509_certificate(pair.certificate).not_valid_after_utc
-    return f"valid until {end:%Y-%m-%d}"
 
 
 if __name__ == "__main__":

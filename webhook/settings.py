@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+
+from certs.folder import Lifetimes
 
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 
@@ -36,17 +38,9 @@ class CertificateFiles:
     key: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lifetimes:
-    """How long the service's own certificates are valid; each is renewed after two thirds of that.
-
-    Attributes:
-        authority: Clients have to be told of a new one by hand, hence ten years.
-        server: Renewed without anybody noticing, hence short.
-    """
-
-    authority: timedelta = timedelta(days=3650)
-    server: timedelta = timedelta(days=90)
+# Clients have to be told of a new authority by hand, hence ten years; a new server certificate goes
+# unnoticed, hence short.
+_LIFETIMES = Lifetimes(authority=timedelta(days=3650), server=timedelta(days=90))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +55,7 @@ class SelfSignedFolder:
 
     folder: Path
     more_names: tuple[str, ...] = ()
-    lifetimes: Lifetimes = field(default_factory=Lifetimes)
+    lifetimes: Lifetimes = _LIFETIMES
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from certs.__main__ import Lifetimes, main, refresh
+from certs.__main__ import LIFETIMES, main, report_of
 from certs.authority import KeyPair, for_service
+from certs.folder import refresh
 from certs.policy import server_due
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
@@ -24,7 +25,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def run(folder: Path, *, days: float = 0) -> list[str]:
-    return refresh(folder, NAMES, now=NOW + timedelta(days=days), lifetimes=Lifetimes())
+    renewed = refresh(folder, NAMES, now=NOW + timedelta(days=days), lifetimes=LIFETIMES)
+    return report_of(folder, NAMES, renewed)
 
 
 def trusted(folder: Path, *, days: float = 0) -> bool:
@@ -37,8 +39,8 @@ def trusted(folder: Path, *, days: float = 0) -> bool:
 def test_the_first_run_makes_four_files_and_says_what_they_are(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "pki"
     assert run(folder) == [
-        f"{folder}: new authority, valid until 2036-12-29 (there is no authority certificate yet)",
-        f"{folder}: new certificate, valid until 2028-01-01 (there is no server certificate yet)",
+        f"{folder}: new certificate authority, valid until 2036-12-29 (there is no authority certificate yet)",
+        f"{folder}: new server certificate, valid until 2028-01-01 (there is no server certificate yet)",
         (
             f"{folder}: it names gpuspec-webhook.gpuspec-system.svc, "
             "gpuspec-webhook.gpuspec-system.svc.cluster.local, gpuspec-webhook.gpuspec-system"
@@ -65,7 +67,7 @@ def test_a_renewed_certificate_has_the_same_authority(tmp_path: Path) -> None:
     run(tmp_path)
     before = contents(tmp_path)
     first, second = run(tmp_path, days=250)
-    assert first.startswith(f"{tmp_path}: new certificate, valid until 2028-09-07 (the server")
+    assert first.startswith(f"{tmp_path}: new server certificate, valid until 2028-09-07 (the server")
     assert second.startswith(f"{tmp_path}: it names ")
     after = contents(tmp_path)
     assert {name for name in after if after[name] != before[name]} == {"tls.crt", "tls.key"}
