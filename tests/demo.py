@@ -13,15 +13,15 @@ import tempfile
 import time
 from base64 import b64decode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPSConnection
 from pathlib import Path
 from textwrap import fill
 from typing import Any
-from urllib.request import Request, urlopen
 
 _WIDTH = 80
-_SHOWN_VALUES = 3
+_SHOWN = 4
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ STORIES = (
     Story(
         "What the user selects is kept, and narrows the choice.",
         ({"preferred.jp/gpu-any-40gb": "1"},),
-        own=(("nodeSelector", {"topology.kubernetes.io/zone": "tokyo-1"}),),
+        own=(("nodeSelector", {"nvidia.com/gpu.product": "NVIDIA-L40S"}),),
     ),
     Story("A slip of the pen.", ({"preferred.jp/gpu-any-24gib": "1"},)),
     Story("More than there is.", ({"preferred.jp/gpu-a30-32gb": "1"},)),
@@ -79,14 +79,15 @@ def main() -> None:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, _service(Path(folder)) as url:
         context = ssl.create_default_context(cafile=str(Path(folder) / "ca.crt"))
-        ready = _get(f"{url}/readyz", context)
+        address = url.removeprefix("https://")
+        ready = _ask(address, context, "/readyz")
         table = ready["checks"]["table"]
         print(f"gpuspec serves {url}/mutate over TLS with the {table['name']} table")
         print(
             f"({table['rows']} kinds of device), ready after {time.monotonic() - started:.1f} s.\n"
         )
         for number, story in enumerate(STORIES, start=1):
-            answer = _post(f"{url}/mutate", _review(story.pod(), f"demo-{number}"), context)
+            answer = _ask(address, context, "/mutate", _review(story.pod(), f"demo-{number}"))
             _show(number, story, answer["response"])
     print("Your own: .venv/bin/gpuspec explain any-24gb     (and --help)")
 
@@ -118,16 +119,15 @@ def _url_of(process: subprocess.Popen[str]) -> str:
     raise SystemExit("gpuspec serve ended before it listened; run it by hand to see why")
 
 
-def _get(url: str, context: ssl.SSLContext) -> dict[str, Any]:
-    with urlopen(url, context=context, timeout=10) as response:
-        document: dict[str, Any] = json.load(response)
-    return document
-
-
-def _post(url: str, body: dict[str, Any], context: ssl.SSLContext) -> dict[str, Any]:
-    request = Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    with urlopen(request, context=context, timeout=10) as response:
-        document: dict[str, Any] = json.load(response)
+def _ask(
+    address: str, context: ssl.SSLContext, path: str, body: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Send one request, a POST where there is a body, and return the JSON that comes back."""
+    with closing(HTTPSConnection(address, context=context, timeout=10)) as connection:
+        content = None if body is None else json.dumps(body)
+        headers = {"Content-Type": "application/json"}
+        connection.request("GET" if body is None else "POST", path, content, headers)
+        document: dict[str, Any] = json.load(connection.getresponse())
     return document
 
 
@@ -169,38 +169,34 @@ def _show(number: int, story: Story, response: dict[str, Any]) -> None:
 
 def _summary(operations: list[dict[str, Any]]) -> Iterator[str]:
     """Say what a patch does, in the order in which people ask."""
+    text = json.dumps(operations)
+    request = json.loads(_value(operations, "gpuspec.preferred.jp/request"))
+    counts = ", ".join(f"{one['count']} in {one['name']}" for one in request["containers"])
+    resource = next(
+        one["path"].rpartition("/")[2].replace("~1", "/")
+        for one in operations
+        if one["op"] == "add" and "/resources/limits/" in one["path"]
+    )
+    yield f"{resource}: {counts}"
+    kinds = request["candidates"]
+    more = f" and {len(kinds) - _SHOWN} more kinds" if len(kinds) > _SHOWN else ""
+    cheaper = ", the cheaper ones preferred" if "preferredDuring" in text else ""
+    yield f"on {', '.join(kinds[:_SHOWN])}{more}{cheaper}"
+    parts = (("nodeSelectorTerms", "required node affinity"), ("tolerations", "tolerations"))
+    added = [words for field, words in parts if field in text]
+    if added:
+        yield f"by {' and '.join(added)}"
+
+
+def _value(operations: list[dict[str, Any]], key: str) -> str:
+    """Return the annotation that a patch sets, alone or with all others."""
     for operation in operations:
-        path, value = operation["path"], operation.get("value")
-        if operation["op"] == "add" and "/resources/limits/" in path:
-            resource = path.rpartition("/")[2].replace("~1", "/")
-            yield f"{resource}: {value} in container {path.split('/')[3]}"
-    for operation in operations:
-        path, value = operation["path"], operation.get("value")
-        if "nodeSelectorTerms" in json.dumps(value) or "odeSelector" in path:
-            yield "only on nodes with " + " or ".join(_terms(value, path))
-        elif path.endswith("preferredDuringSchedulingIgnoredDuringExecution"):
-            cheapest = value[0]["preference"]["matchExpressions"]
-            yield f"cheapest preferred: {_expression(cheapest[0])}"
-
-
-def _terms(value: Any, path: str) -> Iterator[str]:
-    if isinstance(value, str):
-        yield f"{path.rpartition('/')[2].replace('~1', '/')} = {value}"
-    elif isinstance(value, list):
-        for term in value:
-            yield " and ".join(_expression(one) for one in term["matchExpressions"])
-    else:
-        for key, inner in value.items():
-            if isinstance(inner, str):
-                yield f"{key} = {inner}"
-            else:
-                yield from _terms(inner, path)
-
-
-def _expression(one: dict[str, Any]) -> str:
-    values = one.get("values", [])
-    more = f" and {len(values) - _SHOWN_VALUES} more" if len(values) > _SHOWN_VALUES else ""
-    return f"{one['key']} in {', '.join(values[:_SHOWN_VALUES])}{more}"
+        value = operation.get("value")
+        if isinstance(value, dict) and key in value:
+            return str(value[key])
+        if operation["path"].endswith(key.replace("/", "~1")):
+            return str(value)
+    raise SystemExit(f"the patch sets no annotation {key}")
 
 
 if __name__ == "__main__":
