@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -64,6 +64,25 @@ class Demand:
     def specs(self) -> tuple[Need, ...]:
         """The containers that ask by a spec."""
         return tuple(need for need in self.needs if need.spec is not None)
+
+
+def at_peak(needs: Sequence[Need], resource: str) -> tuple[Need, ...]:
+    """Return who holds devices of a resource when the Pod holds the most of them (A7)."""
+    staying = most = 0
+    top = len(needs)
+    for place, need in enumerate(needs):
+        amount = need.amount(resource)
+        if need.kind is not Kind.INIT:
+            staying += amount
+        elif staying + amount > most:
+            most, top = staying + amount, place
+    if staying >= most:
+        top = len(needs)
+    return tuple(
+        need
+        for place, need in enumerate(needs[: top + 1])
+        if need.amount(resource) and (place == top or need.kind is not Kind.INIT)
+    )
 
 
 def peak(needs: Iterable[Need], resource: str) -> int:

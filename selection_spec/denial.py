@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
-from selection_spec.demand import Need
+from selection_spec.demand import Need, at_peak
 from selection_spec.errors import Level, Problem
-from selection_spec.grammar import correct, looks_misspelt, misspelt
+from selection_spec.grammar import MAX_NAME, correct, looks_misspelt, misspelt
 from selection_spec.labels import ARCH_LABEL, OS_LABEL, Requirement
 from selection_spec.resolve import ContainerRows, Resolution, cure
 from selection_spec.rows import Row
@@ -21,23 +21,31 @@ from selection_spec.table import Table
 
 _NEAREST = 3
 
+# A message has room for a dozen; a Pod of thousands of containers must not cost minutes.
+MAX_SUGGESTIONS = 30
+
 # Leaves room in the 1,000 bytes of a message (R4) for the other problems of the Pod.
 _NAMES_BYTES = 240
-_SHOWN_ROWS = 3
+_SHOWN = 4
 
 
 def problems(resolution: Resolution) -> tuple[Problem, ...]:
     """Return why a Pod is denied, all of it at once; empty where it is not."""
     if not resolution.failed:
         return ()
+    cured = cure(resolution)
     if resolution.failed == "G5":
+        wrong = [one for one in resolution.containers if not one.matching]
         return tuple(
-            _with_cure(_nothing_matches(resolution, one), resolution, one)
-            for one in resolution.containers
-            if not one.matching
+            _with_cure(
+                _nothing_matches(resolution, one, suggest=place < MAX_SUGGESTIONS),
+                resolution.table,
+                cured if one.named else None,
+            )
+            for place, one in enumerate(wrong)
         )
     texts = {"D1": _no_common, "N4": _own_selectors, "D10": _platform, "A2": _count, "D2": _sum}
-    return (_with_cure(texts[resolution.failed](resolution), resolution, None),)
+    return (_with_cure(texts[resolution.failed](resolution), resolution.table, cured),)
 
 
 def warnings(resolution: Resolution) -> tuple[Problem, ...]:
@@ -70,22 +78,40 @@ def path_of(table: Table, need: Need) -> str:
     return f'{need.path}.resources.limits["{key_of(table, need)}"]'
 
 
-def unknown_name(table: Table, need: Need) -> Problem:
-    """Describe a spec whose name no row has (G4 where it is misspelt, else G5)."""
+def unknown_name(table: Table, need: Need, *, suggest: bool) -> Problem:
+    """Describe a spec whose name no row has (G4 where it is misspelt, else G5).
+
+    Args:
+        table: The table that does not know the name.
+        need: The container that asks by it.
+        suggest: Whether to look for similar names, which takes time with every one.
+    """
     spec = need.spec
     if spec is None:
         raise AssertionError(need)  # only containers with a spec get here
     subject = f"{who(need)}: {key_of(table, need)}"
-    if looks_misspelt(spec) and correct(str(spec), table.names.__contains__):
+    # gpu-4090 leaves out what gpu-24 puts in the wrong place.
+    is_part_of_a_name = spec.name.isdigit() and any(
+        spec.name in name.split("-") for name in table.names
+    )
+    is_misspelt = looks_misspelt(spec) and not is_part_of_a_name
+    if is_misspelt and correct(str(spec), table.names.__contains__):
         wrong = misspelt(str(spec), table.names.__contains__, table.domain)
         return Problem(f"{subject} {wrong.message}", path_of(table, need), wrong.hint, "G4")
-    nearest = sorted(table.names, key=lambda name: (-_likeness(name, spec.name), name))[:_NEAREST]
-    hint = f"nearest: {', '.join(nearest)}; all: {_fitting(sorted(table.names))}"
+    hint = f"all: {_fitting(sorted(table.names))}"
+    if suggest:
+        hint = f"nearest: {', '.join(_nearest(table, spec.name))}; {hint}"
     return Problem(f"{subject}: no device is called {spec.name}", path_of(table, need), hint, "G5")
 
 
-def _likeness(one: str, other: str) -> float:
-    return SequenceMatcher(None, one, other).ratio()
+def _nearest(table: Table, text: str) -> list[str]:
+    """Return the names that are most like a text, which is compared as far as a name may go."""
+    matcher = SequenceMatcher(b=text[: MAX_NAME + 1])
+    likeness = {}
+    for name in table.names:
+        matcher.set_seq1(name)
+        likeness[name] = matcher.ratio()
+    return sorted(likeness, key=lambda name: (-likeness[name], name))[:_NEAREST]
 
 
 def _fitting(names: list[str]) -> str:
@@ -95,20 +121,22 @@ def _fitting(names: list[str]) -> str:
     for name in names:
         size += len(name) + 2
         if size > _NAMES_BYTES:
-            return f'{", ".join(shown)} and {len(names) - len(shown)} more ("gpuspec explain any")'
+            rest = f'{len(names) - len(shown)} more, which "gpuspec explain any" lists'
+            return f"{', '.join(shown)} and {rest}"
         shown.append(name)
     return ", ".join(shown)
 
 
-def _nothing_matches(resolution: Resolution, one: ContainerRows) -> Problem:
+def _nothing_matches(resolution: Resolution, one: ContainerRows, *, suggest: bool) -> Problem:
     """G5 and D6: the name is unknown, not open, or has too little memory."""
     table, need = resolution.table, one.need
     if not one.named or need.spec is None:
-        return unknown_name(table, need)
+        return unknown_name(table, need, suggest=suggest)
     subject, path = f"{who(need)}: {key_of(table, need)}", path_of(table, need)
     what = "device" if need.spec.is_any else need.spec.name
     if not one.open:
-        return Problem(f"{subject}: no device is open to {need.spec}", path, rule="D6")
+        hint = f"write {table.domain}/gpu-<name> with one of {_fitting(sorted(table.names))}"
+        return Problem(f"{subject}: no device is open to gpu-any", path, hint, "D6")
     largest = max(row.vram_gb for row in table.select(one.open))
     return Problem(
         f"{subject}: the largest {what} has {largest} GB",
@@ -118,15 +146,12 @@ def _nothing_matches(resolution: Resolution, one: ContainerRows) -> Problem:
     )
 
 
-def _with_cure(problem: Problem, resolution: Resolution, one: ContainerRows | None) -> Problem:
+def _with_cure(problem: Problem, table: Table, row: Row | None) -> Problem:
     """Say so where a row that only its name opens would have cured the denial (D6)."""
-    if one is not None and not one.named:
-        return problem
-    row = cure(resolution)
     if row is None:
         return problem
     why = "is reserved" if row.reserved else "is not part of gpu-any"
-    key = f"{resolution.table.domain}/gpu-{row.id}"
+    key = f"{table.domain}/gpu-{row.id}"
     cured = f"{row.id} fits but {why}: write {key}"
     hint = f"{problem.hint}; {cured}" if problem.hint and problem.rule != "D6" else cured
     return Problem(problem.message, problem.path, hint, problem.rule)
@@ -134,41 +159,41 @@ def _with_cure(problem: Problem, resolution: Resolution, one: ContainerRows | No
 
 def _no_common(resolution: Resolution) -> Problem:
     asked = {str(one.need.spec): one for one in resolution.containers}
-    listed = " and ".join(f"{who(one.need)} ({spec})" for spec, one in asked.items())
+    listed = (f"{who(one.need)} ({spec})" for spec, one in asked.items())
     return Problem(
-        f"{listed}: no device meets them all, and a Pod runs on one node",
-        rule="D1",
+        f"{_few(listed, ' and ')}: no device meets them all, and a Pod runs on one node",
+        path="spec",
         hint="ask for one kind of device, or use several Pods",
+        rule="D1",
     )
 
 
 def _own_selectors(resolution: Resolution) -> Problem:
     table = resolution.table
-    specs = ", ".join(dict.fromkeys(str(one.need.spec) for one in resolution.containers))
+    specs = _few(dict.fromkeys(str(one.need.spec) for one in resolution.containers))
     rows = table.select(resolution.steps[-1].before)
-    theirs = " or ".join(
-        dict.fromkeys(
-            said
-            for term in resolution.demand.terms
-            if (said := _said(one for one in term if one.key in table.index.label_keys))
-        )
+    theirs = dict.fromkeys(
+        said
+        for term in resolution.demand.terms
+        if (said := _in_words(one for one in term if one.key in table.index.label_keys))
     )
-    ours = "; ".join(f"{row.id}: {_said(row.nodes)}" for row in rows[:_SHOWN_ROWS])
-    more = f" and {len(rows) - _SHOWN_ROWS} more" if len(rows) > _SHOWN_ROWS else ""
+    said = _few(theirs, " or ") or "no term that can match"
+    ours = _few((f"{row.id}: {_in_words(row.nodes)}" for row in rows), "; ")
     return Problem(
-        f"the Pod's own nodeSelector or affinity ({theirs or 'no term that can match'}) excludes "
-        f"every device for {specs} ({ours}{more})",
+        f"the Pod's own nodeSelector or affinity ({said}) excludes every device for {specs} "
+        f"({ours})",
         path="spec",
         hint="remove it or change the spec",
         rule="N4",
     )
 
 
-def _said(requirements: Iterable[Requirement]) -> str:
+def _in_words(requirements: Iterable[Requirement]) -> str:
+    """Write requirements on labels as messages do: ``gpu-model=a30, zone In [a, b]``."""
     return ", ".join(
         f"{one.key}={one.values[0]}"
         if one.is_plain
-        else " ".join((one.key, one.operator, f"[{', '.join(one.values)}]" if one.values else ""))
+        else " ".join((one.key, one.operator, f"[{_few(one.values)}]" if one.values else ""))
         for one in requirements
     ).strip()
 
@@ -176,15 +201,20 @@ def _said(requirements: Iterable[Requirement]) -> str:
 def _platform(resolution: Resolution) -> Problem:
     rows = resolution.table.select(resolution.steps[-1].before)
     has = ", ".join(sorted({f"{row.os}/{row.arch}" for row in rows}))
-    wants = dict.fromkeys(
-        f"{one.key} {one.operator} {', '.join(one.values)}"
-        for term in resolution.demand.terms
-        for one in term
-        if one.key in (ARCH_LABEL, OS_LABEL)
-    )
+    if any(row.os == resolution.demand.os for row in rows):
+        keys = (ARCH_LABEL, OS_LABEL)
+        wants = _few(
+            dict.fromkeys(
+                said
+                for term in resolution.demand.terms
+                if (said := _in_words(one for one in term if one.key in keys))
+            ),
+            " or ",
+        )
+    else:
+        wants = f"os {resolution.demand.os}"
     return Problem(
-        f"the Pod wants {' or '.join((f'os {resolution.demand.os}', *wants))}, "
-        f"the devices that fit are on {has}",
+        f"the Pod wants {wants}, the devices that fit are on {has}",
         path="spec",
         hint="change spec.os or the architecture selector, or ask for another device",
         rule="D10",
@@ -210,10 +240,9 @@ def _sum(resolution: Resolution) -> Problem:
     rows = resolution.table.select(resolution.steps[-1].before)
     largest = max(rows, key=lambda row: row.per_node)
     needed = resolution.peaks[largest.resource]
-    parts = ", ".join(
+    parts = _few(
         f'{need.amount(largest.resource)} in "{need.name}"'
-        for need in resolution.demand.needs
-        if need.amount(largest.resource)
+        for need in at_peak(resolution.demand.needs, largest.resource)
     )
     return Problem(
         f"{needed} GPUs in one Pod ({parts}), the largest {largest.name} node has "
@@ -224,8 +253,15 @@ def _sum(resolution: Resolution) -> Problem:
     )
 
 
+def _few(parts: Iterable[str], between: str = ", ") -> str:
+    """Join the first of many parts, and count the rest."""
+    listed = list(parts)
+    rest = len(listed) - _SHOWN
+    return between.join(listed[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+
+
 def _ids(rows: Iterable[Row]) -> str:
-    return ", ".join(row.id for row in rows)
+    return _few(row.id for row in rows)
 
 
 def _warning(text: str, rule: str) -> Problem:

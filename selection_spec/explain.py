@@ -41,7 +41,8 @@ def _kept(resolution: Resolution, row: Row) -> Fate:
     need = resolution.peaks[row.resource]
     room = f"{need} of {row.per_node} on a node"
     if resolution.policy is Policy.SMALLEST_FIT:
-        return Fate(row, kept=True, rule="D5", why=f"{row.vram_gb} GB is the least; {room}")
+        least = "is the least with usable devices" if resolution.skipped else "is the least"
+        return Fate(row, kept=True, rule="D5", why=f"{row.vram_gb} GB {least}; {room}")
     memory = "; ".join(dict.fromkeys(_enough(one, row) for one in resolution.containers))
     return Fate(row, kept=True, rule="D4", why=f"{memory}; {room}")
 
@@ -66,10 +67,8 @@ def _dropped(resolution: Resolution, number: int, row: Row) -> Fate:
             return fate
         rule = fate.rule if len(excluding) == len(resolution.containers) else "D1"
         return Fate(row, kept=False, rule=rule, why=f"{who(container.need)}: {fate.why}")
-    for step in resolution.steps:
-        if step.dropped & bit:
-            return Fate(row, kept=False, rule=step.rule, why=_why(resolution, step.rule, row))
-    return Fate(row, kept=False, rule=resolution.failed, why="the Pod is denied")
+    rule = next(step.rule for step in resolution.steps if step.dropped & bit)
+    return Fate(row, kept=False, rule=rule, why=_why(resolution, rule, row))
 
 
 def _by_spec(container: ContainerRows, number: int, row: Row) -> Fate | None:
@@ -80,7 +79,7 @@ def _by_spec(container: ContainerRows, number: int, row: Row) -> Fate | None:
     if not container.named & bit:
         return Fate(row, kept=False, rule="G2", why=f"is not called {spec.name}")
     if not container.open & bit:
-        why = "is reserved for Pods that name it" if row.reserved else "is not part of any"
+        why = "is reserved for Pods that name it" if row.reserved else "is not part of gpu-any"
         return Fate(row, kept=False, rule="D6", why=why)
     return Fate(row, kept=False, rule="G3", why=f"{row.vram_gb} GB, {spec.min_gb} asked for")
 
@@ -100,5 +99,4 @@ def _why(resolution: Resolution, rule: str, row: Row) -> str:
         case "D7":
             return f"no node has {need} usable right now"
         case _:
-            first = resolution.candidates[0]
-            return f"is {row.resource}, the first row ({first.id}) is {first.resource}"
+            return f"is {row.resource}, the first row kept is {resolution.candidates[0].resource}"

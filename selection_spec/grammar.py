@@ -94,7 +94,7 @@ def misspelt(text: str, knows: Callable[[str], bool], domain: str = "") -> Probl
     corrected = correct(text, knows)
     return Problem(
         message=_complaint(text),
-        hint=f"write {prefix}{corrected or 'gpu-<name> or gpu-<name>-<N>gb'}",
+        hint=f"write {prefix}{corrected or 'gpu-any, gpu-<name> or gpu-<name>-<N>gb'}",
         rule="G4",
     )
 

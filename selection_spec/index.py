@@ -10,18 +10,28 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import compress, count
 from operator import or_
 from typing import TypeVar
 
-from selection_spec.labels import ARCH_LABEL, OS_LABEL, Operator, Requirement
+from selection_spec.labels import ARCH_LABEL, ON_EVERY_NODE, OS_LABEL, Operator, Requirement
 from selection_spec.rows import Row
 
 _Key = TypeVar("_Key")
+_Member = TypeVar("_Member")
+
+# Binary digits as bytes that are true and false.
+_TRUTH = bytes.maketrans(b"01", b"\0\1")
 
 
 def members(rows: int) -> list[int]:
     """Return the row numbers in a set, ascending, that is in D8 order."""
-    return [number for number, bit in enumerate(reversed(f"{rows:b}")) if bit == "1"]
+    return select(count(), rows)
+
+
+def select(things: Iterable[_Member], rows: int) -> list[_Member]:
+    """Return those of the things in D8 order whose numbers are in a set."""
+    return list(compress(things, f"{rows:b}"[::-1].encode().translate(_TRUTH)))
 
 
 def first(rows: int) -> int:
@@ -44,47 +54,60 @@ class _AtLeast:
 
 @dataclass(frozen=True, slots=True)
 class _KeyIndex:
-    """What the rows say about one label key."""
+    """What the rows say about one label key, as sets of rows.
+
+    Attributes:
+        values: By value, the rows that list it (In).
+        lists: By row number, all that a row lists; the rows are ``listing``.
+        unknown: Rows whose nodes have some value, nobody knows which.
+        absent: Rows whose nodes do not have the label.
+        not_in: Rows whose nodes have any value but these, or none; the rows are ``excluding``.
+    """
 
     values: dict[str, int]
-    open: int
+    lists: dict[int, frozenset[str]]
+    listing: int
+    unknown: int
     absent: int
     not_in: tuple[tuple[int, frozenset[str]], ...]
+    excluding: int
 
     def admitted(self, requirements: Sequence[Requirement]) -> int:
         """Return the rows whose nodes may fulfil all requirements on this key (N4).
 
-        A row that says nothing about a key by which other rows are told apart has no such label.
+        A row that says nothing about a key by which other rows are told apart has no such label,
+        unless every node has it. ``Gt`` and ``Lt`` exclude nothing.
         """
-        rows = 0
-        if not any(one.operator is Operator.DOES_NOT_EXIST for one in requirements):
-            rows |= self.open
-        if not any(one.operator in (Operator.IN, Operator.EXISTS) for one in requirements):
-            rows |= self.absent
-        for value, having in self._possible(requirements):
-            if all(requirement.admits(value) for requirement in requirements):
-                rows |= having
+        operators = {one.operator for one in requirements}
+        must_be_there = not operators.isdisjoint((Operator.IN, Operator.EXISTS))
+        if Operator.DOES_NOT_EXIST in operators:
+            return 0 if must_be_there else self.absent | self.excluding
+        barred = _union(one.values for one in requirements if one.operator is Operator.NOT_IN)
+        wanted = [set(one.values) for one in requirements if one.operator is Operator.IN]
+        if wanted:
+            return self._with_any_of(set.intersection(*wanted) - barred)
+        may_be_missing = 0 if must_be_there else self.absent
+        listing = self.listing & ~self._with_only(barred)
+        return self.unknown | self.excluding | listing | may_be_missing
+
+    def _with_any_of(self, values: set[str]) -> int:
+        """Return the rows whose nodes may have one of these values."""
+        rows = reduce(or_, (self.values.get(value, 0) for value in values), 0)
+        if values:
+            rows |= self.unknown
         for row, excluded in self.not_in:
-            if _not_in_admitted(requirements, excluded):
+            if values - excluded:
                 rows |= row
         return rows
 
-    def _possible(self, requirements: Sequence[Requirement]) -> Iterable[tuple[str, int]]:
-        """Return the values to try: those that an In names, or else all."""
-        for requirement in requirements:
-            if requirement.operator is Operator.IN:
-                return [
-                    (value, self.values[value])
-                    for value in requirement.values
-                    if value in self.values
-                ]
-        return self.values.items()
+    def _with_only(self, values: set[str]) -> int:
+        """Return the rows that list nothing but these values."""
+        touched = reduce(or_, (self.values.get(value, 0) for value in values), 0)
+        return sum(1 << number for number in members(touched) if self.lists[number] <= values)
 
 
-def _not_in_admitted(requirements: Sequence[Requirement], excluded: frozenset[str]) -> bool:
-    """Tell whether a node with any value but these, or none, may fulfil the requirements."""
-    wanted = [set(one.values) for one in requirements if one.operator is Operator.IN]
-    return not wanted or bool(set.intersection(*wanted) - excluded)
+def _union(values: Iterable[Iterable[str]]) -> set[str]:
+    return set().union(*values)
 
 
 class RowIndex:
@@ -98,15 +121,14 @@ class RowIndex:
     def __init__(self, rows: Sequence[Row]) -> None:
         self.all = (1 << len(rows)) - 1
         self.open_to_any = _where(row.any and not row.reserved for row in rows)
-        self.reserved = _where(row.reserved for row in rows)
         self.vram = _AtLeast([row.vram_gb for row in rows])
         self.per_node = _AtLeast([row.per_node for row in rows])
         self.by_name = _group((name, n) for n, row in enumerate(rows) for name in _names(row))
         self.by_output = _group(((row.output, row.resource), n) for n, row in enumerate(rows))
         self.by_resource = _group((row.resource, n) for n, row in enumerate(rows))
         self.by_os = _group((row.os, n) for n, row in enumerate(rows))
-        self.by_cost = _group((row.cost, n) for n, row in enumerate(rows))
-        self._keys = _key_indexes([row.nodes for row in rows])
+        # What rows say about os and arch is judged by D10.
+        self._keys = _key_indexes([_without_platform(row.nodes) for row in rows])
         self._platform = _key_indexes([_platform(row) for row in rows])
 
         self.label_keys = frozenset(self._keys)
@@ -115,13 +137,20 @@ class RowIndex:
     def admitted_by(self, terms: Sequence[Sequence[Requirement]]) -> int:
         """Return the rows that at least one node selector term admits (N4).
 
-        Keys that no row uses say nothing about rows and are passed over.
+        Keys that no row uses say nothing about rows and are passed over; os and arch are D10's.
         """
         return reduce(or_, (self._by_term(term, self._keys) for term in terms), 0)
 
     def on_platform_of(self, terms: Sequence[Sequence[Requirement]]) -> int:
-        """Return the rows whose os and arch at least one node selector term admits (D10)."""
-        return reduce(or_, (self._by_term(term, self._platform) for term in terms), 0)
+        """Return the rows whose labels, os and arch one and the same term admits (D10)."""
+        return reduce(
+            or_,
+            (
+                self._by_term(term, self._keys) & self._by_term(term, self._platform)
+                for term in terms
+            ),
+            0,
+        )
 
     def _by_term(self, term: Sequence[Requirement], keys: Mapping[str, _KeyIndex]) -> int:
         by_key: dict[str, list[Requirement]] = {}
@@ -157,25 +186,38 @@ def _platform(row: Row) -> tuple[Requirement, ...]:
     )
 
 
+def _without_platform(nodes: tuple[Requirement, ...]) -> tuple[Requirement, ...]:
+    return tuple(one for one in nodes if one.key not in (ARCH_LABEL, OS_LABEL))
+
+
 def _key_indexes(rows: Sequence[tuple[Requirement, ...]]) -> dict[str, _KeyIndex]:
-    keys = {requirement.key for row in rows for requirement in row}
-    return {key: _key_index(key, rows) for key in sorted(keys)}
-
-
-def _key_index(key: str, rows: Sequence[tuple[Requirement, ...]]) -> _KeyIndex:
-    values: dict[str, int] = {}
-    unknown = absent = 0
-    not_in: list[tuple[int, frozenset[str]]] = []
+    saying: dict[str, dict[int, Requirement]] = {}
     for number, row in enumerate(rows):
-        bit = 1 << number
-        said = next((one for one in row if one.key == key), None)
-        if said is None or said.operator is Operator.DOES_NOT_EXIST:
-            absent |= bit
-        elif said.operator is Operator.IN:
-            for value in said.values:
-                values[value] = values.get(value, 0) | bit
-        elif said.operator is Operator.NOT_IN:
-            not_in.append((bit, frozenset(said.values)))
-        else:
-            unknown |= bit
-    return _KeyIndex(values, unknown, absent, tuple(not_in))
+        for requirement in row:
+            saying.setdefault(requirement.key, {})[number] = requirement
+    every = (1 << len(rows)) - 1
+    return {key: _key_index(key, said, every) for key, said in saying.items()}
+
+
+def _key_index(key: str, said: Mapping[int, Requirement], every: int) -> _KeyIndex:
+    def saying(*operators: Operator) -> dict[int, Requirement]:
+        return {number: one for number, one in said.items() if one.operator in operators}
+
+    listing = saying(Operator.IN)
+    not_in = saying(Operator.NOT_IN)
+    silent = every & ~_set(said)
+    is_everywhere = key in ON_EVERY_NODE
+    return _KeyIndex(
+        values=_group((value, number) for number, one in listing.items() for value in one.values),
+        lists={number: frozenset(one.values) for number, one in listing.items()},
+        listing=_set(listing),
+        unknown=_set(saying(Operator.EXISTS, Operator.GT, Operator.LT))
+        | (silent if is_everywhere else 0),
+        absent=_set(saying(Operator.DOES_NOT_EXIST)) | (0 if is_everywhere else silent),
+        not_in=tuple((1 << number, frozenset(one.values)) for number, one in not_in.items()),
+        excluding=_set(not_in),
+    )
+
+
+def _set(numbers: Iterable[int]) -> int:
+    return sum(1 << number for number in numbers)

@@ -9,6 +9,16 @@ from enum import StrEnum
 OS_LABEL = "kubernetes.io/os"
 ARCH_LABEL = "kubernetes.io/arch"
 
+# A row that says nothing about one of these has it all the same, with a value that is not known.
+ON_EVERY_NODE = frozenset(
+    {
+        "kubernetes.io/hostname",
+        "node.kubernetes.io/instance-type",
+        "topology.kubernetes.io/region",
+        "topology.kubernetes.io/zone",
+    }
+)
+
 
 class Operator(StrEnum):
     """The operators of node affinity, as the API spells them."""

@@ -1,24 +1,25 @@
-"""The load-time laws of a selection table that no single field can break (design §3).
+"""The load-time laws of a selection table, as far as they are no matter of shape (design §3).
 
-Each law yields problems with the path of the field at fault; all laws are always checked.
+Each law yields problems with the path of the field at fault; all laws are always checked, on every
+part of the table that has the right shape.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from selection_spec.errors import Problem
 from selection_spec.grammar import is_ours, name_problem
-from selection_spec.labels import ARCH_LABEL, OS_LABEL
+from selection_spec.labels import ARCH_LABEL, OS_LABEL, Operator, Requirement
 from selection_spec.names import (
-    dns_label_problem,
     dns_subdomain_problem,
     label_key_problem,
     label_value_problem,
     resource_name_problem,
 )
-from selection_spec.schema import DeviceRow, MatchExpression, PriorityRule, TableSpec
+from selection_spec.schema import DeviceRow, MatchExpression, Parts, PriorityRule
 
 # Everything that this project puts on objects lives below it, taints included.
 OUR_DOMAIN = "gpuspec.preferred.jp"
@@ -31,14 +32,14 @@ _SIMILAR_VRAM = re.compile(r"([1-9][0-9]{0,5}) ?(?:gb?|gib?)?", re.ASCII | re.IG
 _INTEGER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 
-def broken_laws(spec: TableSpec) -> Found:
+def broken_laws(parts: Parts) -> Found:
     """Yield every broken law as the path below ``spec`` and the problem."""
-    yield from _domain(spec.resource_domain)
-    for number, rule in enumerate(spec.priorities):
+    yield from _domain(parts.domain)
+    for number, rule in parts.priorities.items():
         yield from _below(("priorities", number), _priority_rule(rule))
-    for number, row in enumerate(spec.devices):
-        yield from _below(("devices", number), _row(row, spec.resource_domain))
-    yield from _below(("devices",), _between_rows(spec.devices))
+    for number, row in parts.devices.items():
+        yield from _below(("devices", number), _row(row, parts.domain))
+    yield from _below(("devices",), _between_rows(parts.devices))
 
 
 def vram_gb(text: str) -> int | None:
@@ -83,12 +84,10 @@ def _priority_rule(rule: PriorityRule) -> Found:
 def _row(row: DeviceRow, domain: str) -> Found:
     for field, name in [(("name",), row.name), *_aliases(row)]:
         if what := name_problem(name):
-            hint = "use lower-case parts such as a100 or rtx-4090"
+            hint = "use lower-case parts such as a100 or rtx-4090, without the memory"
             yield field, _error(str(field[0]).removesuffix("es"), name, what, hint, "G6")
     if vram_gb(row.vram) is None:
         yield ("vram",), _error("vram", row.vram, "is no nominal memory", _vram_hint(row.vram))
-    elif what := dns_label_problem(f"{row.name}-{row.vram}"):
-        yield ("name",), _error("row id", f"{row.name}-{row.vram}", what, "choose a shorter name")
     if what := label_value_problem(row.arch) or ("is empty" if not row.arch else ""):
         yield ("arch",), _error("arch", row.arch, what, "write a value of kubernetes.io/arch")
     yield from _nodes(row)
@@ -165,6 +164,13 @@ def _platform(row: DeviceRow) -> Found:
             path: Path = ("nodes", "matchLabels", key)
             what = f"contradicts {field} {value}"
             yield path, _error(f"label {key}", said, what, f"set {field}: {said}", "D10")
+        for number, one in enumerate(row.nodes.match_expressions):
+            requirement = Requirement(one.key, Operator(one.operator), tuple(one.values))
+            if one.key == key and not requirement.admits(value):
+                path = ("nodes", "matchExpressions", number)
+                text = f"the expression on {key} contradicts {field} {value}"
+                hint = f"set {field} to what the nodes have"
+                yield path, Problem(text, hint=hint, rule="D10")
 
 
 def _tolerations(row: DeviceRow) -> Found:
@@ -181,22 +187,23 @@ def _tolerations(row: DeviceRow) -> Found:
             hint = "remove the value, or use operator Equal"
             yield (*path, "value"), Problem("operator Exists takes no value", hint=hint)
         if what := label_value_problem(toleration.value or ""):
-            yield (*path, "value"), _error("toleration value", toleration.value, what, "see taint")
+            hint = "write it as the taint has it"
+            yield (*path, "value"), _error("toleration value", toleration.value, what, hint)
 
 
-def _between_rows(rows: list[DeviceRow]) -> Found:
+def _between_rows(rows: Mapping[int, DeviceRow]) -> Found:
     first: dict[str, int] = {}
-    for number, row in enumerate(rows):
+    for number, row in rows.items():
         row_id = f"{row.name}-{row.vram}"
         if row_id in first:
             hint = "one row may match several labels with matchExpressions"
             what = f"is also spec.devices[{first[row_id]}]"
             yield (number, "name"), _error("row", row_id, what, hint)
         first.setdefault(row_id, number)
-    for number, row in enumerate(rows):
-        others = {other.name for place, other in enumerate(rows) if place != number}
+    names = Counter(row.name for row in rows.values())
+    for number, row in rows.items():
         for place, alias in enumerate(row.aliases):
-            if alias in others:
+            if names[alias] > (alias == row.name):
                 hint = "an alias may stand for several rows but not for a row's name"
                 what = "is the name of another row"
                 yield (number, "aliases", place), _error("alias", alias, what, hint, "G2")

@@ -19,15 +19,6 @@ _MAX_SUBDOMAIN = 253
 _QUOTA_PREFIX = "requests."
 
 
-def dns_label_problem(text: str) -> str:
-    """Check a DNS label: row ids, claim names."""
-    if len(text) > _MAX_LABEL:
-        return f"has more than {_MAX_LABEL} characters"
-    if not _DNS_LABEL.fullmatch(text):
-        return "is no DNS label (lower-case letters, digits and dashes)"
-    return ""
-
-
 def dns_subdomain_problem(text: str) -> str:
     """Check a DNS subdomain: the domain of a key, the name of an object."""
     if len(text) > _MAX_SUBDOMAIN:
@@ -67,7 +58,8 @@ def resource_name_problem(text: str) -> str:
         return "is no extended resource (it has no domain/)"
     if problem := label_key_problem(text):
         return problem
-    if domain == "kubernetes.io" or domain.endswith(".kubernetes.io"):
+    # Kubernetes looks for "kubernetes.io/" anywhere in the name.
+    if domain.endswith("kubernetes.io"):
         return "is in kubernetes.io, which is Kubernetes' own"
     if domain.startswith(_QUOTA_PREFIX):
         return f"begins with {_QUOTA_PREFIX}, which quotas use"

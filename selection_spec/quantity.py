@@ -1,7 +1,7 @@
 """Kubernetes quantities, exactly (semantics A1).
 
 Grammar, as ``k8s.io/apimachinery/pkg/api/resource`` reads it (more generous than its documentation:
-``.``, ``1.`` and ``k`` are quantities there, so they are here)::
+``.``, ``1.`` and ``k`` are quantities there, so they are here; ``Ei`` and ``e-30`` are not)::
 
     quantity = [sign] digits* ["." digits*] suffix
     suffix   = "" | "n" | "u" | "m" | "k" | "M" | "G" | "T" | "P" | "E"
@@ -39,12 +39,19 @@ _MAX_DIGITS = 400
 _MAX_COUNT = 2**63 - 1
 _COUNT_DIGITS = 19
 
-# Exponents are compared, never computed with, so they only need to be finite.
+# Exponents are compared, never computed with, so they only need to be finite. Kubernetes refuses
+# those that do not fit int64, too, and mistakes those that do not fit int32 for smaller ones.
 _HUGE = 10**6
 _LONGEST = 10**_MAX_DIGITS
 
 # Kubernetes keeps nothing finer and rounds away from zero.
 _NANO = -9
+
+# No digits at all are zero to Kubernetes, except for suffixes that need more than its int64 path.
+_LONG_WAY = _BINARY_FACTORS["Pi"]
+
+# What Kubernetes trims: JSON writes all other white space as an escape, which no quantity has.
+_SPACES = " \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u202f\u205f\u3000"
 
 _UNEXPANDED = re.compile(r"\$|\{\{|\}\}|%\(|<[A-Za-z_]")
 
@@ -121,7 +128,7 @@ def parse_quantity(value: object) -> Quantity:
         if abs(value) >= _LONGEST:
             raise _too_long()
         return _normalised(value, 0)
-    return _parse_text(value.strip() if isinstance(value, str) else repr(value))
+    return _parse_text(value.strip(_SPACES) if isinstance(value, str) else repr(value))
 
 
 def _parse_text(text: str) -> Quantity:
@@ -131,14 +138,14 @@ def _parse_text(text: str) -> Quantity:
     whole = match["whole"].lstrip("0")
     fraction = (match["fraction"] or "").rstrip("0")
     suffix = match["suffix"]
+    factor = _BINARY_FACTORS.get(suffix, 1)
+    exponent = 0 if suffix in _BINARY_FACTORS else _exponent(suffix)
+    if not (match["whole"] or match["fraction"]) and (factor >= _LONG_WAY or exponent < _NANO):
+        raise _no_quantity(text)
     if len(whole) + len(fraction) > _MAX_DIGITS:
         raise _too_long()
-    mantissa = int(whole + fraction or "0")
-    if match["sign"] == "-":
-        mantissa = -mantissa
-    if suffix in _BINARY_FACTORS:
-        return _normalised(mantissa * _BINARY_FACTORS[suffix], -len(fraction))
-    return _normalised(mantissa, _exponent(suffix) - len(fraction))
+    mantissa = int(whole + fraction or "0") * factor
+    return _normalised(-mantissa if match["sign"] == "-" else mantissa, exponent - len(fraction))
 
 
 def _exponent(suffix: str) -> int:
@@ -146,7 +153,9 @@ def _exponent(suffix: str) -> int:
     if suffix in _DECIMAL_EXPONENTS:
         return _DECIMAL_EXPONENTS[suffix]
     digits = suffix[1:].lstrip("+-").lstrip("0") or "0"
-    power = _HUGE if len(digits) > 6 else int(digits)  # noqa: PLR2004 - as many as _HUGE has
+    if len(digits) > _COUNT_DIGITS or int(digits) > _MAX_COUNT:
+        raise _no_quantity(suffix)
+    power = min(int(digits), _HUGE)
     return -power if suffix[1] == "-" else power
 
 

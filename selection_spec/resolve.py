@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from selection_spec.availability import Availability
 from selection_spec.demand import Demand, Need, peak
-from selection_spec.index import first, members
+from selection_spec.index import first
 from selection_spec.rows import Policy, Row
 from selection_spec.table import Table
 
@@ -123,14 +123,16 @@ def resolve(
 
 
 def cure(resolution: Resolution) -> Row | None:
-    """Return the first row that a denied Pod would get if it named it (D6), None if none."""
+    """Return the first row that a denied Pod would get if it named it (D6), None if none.
+
+    A row fits or not whatever the other rows are, so that all withheld ones are tried at once.
+    """
     table, demand = resolution.table, resolution.demand
     withheld = table.index.all & ~table.index.open_to_any & ~resolution.named
-    for number in members(withheld):
-        opened = _Resolving(table, demand, Policy.EVERY_FIT, NOTHING_KNOWN, 1 << number).run()
-        if table.rows[number] in opened.candidates:
-            return table.rows[number]
-    return None
+    opened = _Resolving(table, demand, Policy.EVERY_FIT, NOTHING_KNOWN, withheld)
+    if opened.narrow():
+        return None
+    return table.rows[first(opened.steps[-1].after)]
 
 
 class _Resolving:
@@ -167,7 +169,7 @@ class _Resolving:
         )
 
     def run(self) -> Resolution:
-        failed = self._narrow()
+        failed = self.narrow()
         rows = 0 if failed else self._choose(self.steps[-1].after)
         return Resolution(
             table=self.table,
@@ -183,7 +185,7 @@ class _Resolving:
             left_out=self.left_out,
         )
 
-    def _narrow(self) -> str:
+    def narrow(self) -> str:
         """Run the steps that may leave nothing; return the rule of the one that did."""
         if any(not one.matching for one in self.containers):
             return "G5"
@@ -210,7 +212,7 @@ class _Resolving:
 
     def _narrow_by_amount(self, rows: int) -> str:
         """Apply A2 per container, then D2 to the Pod."""
-        largest = max(need.count for need in self.demand.specs)
+        largest = max((need.count for need in self.demand.specs), default=0)
         if not rows & self.index.per_node(largest):
             self.steps.append(Step("A2", rows, 0))
             return "A2"
@@ -256,6 +258,8 @@ class _Resolving:
 
     def _lacks(self, tier: int) -> bool:
         """Tell whether a tier has devices but no node with enough usable ones (D7)."""
+        if not self.availability.rows:
+            return False
         rows = self.table.select(self._first_output(tier))
         short = [self.availability.lacks(row.id, self.peaks[row.resource]) for row in rows]
         return any(short) and all(

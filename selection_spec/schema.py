@@ -6,9 +6,12 @@ that one field cannot break on its own live in ``table``.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
 API_VERSION = "gpuspec.preferred.jp/v1alpha1"
@@ -86,6 +89,14 @@ class DeviceRow(_Part):
     )
     resource: str = Field(description="The extended resource its device plugin offers.")
 
+    @field_validator("vram", mode="before")
+    @classmethod
+    def _has_unit(cls, vram: object) -> object:
+        """Say what a bare number lacks; in quotes it would be no better."""
+        if type(vram) is int:
+            raise ValueError(f"vram {vram} is no nominal memory; write {vram}gb")
+        return vram
+
 
 class PriorityRule(_Part):
     """One rule from a Pod's priority to a policy; exactly one of classNames and minValue."""
@@ -144,3 +155,35 @@ class TableDocument(_Part):
     status: dict[str, object] | None = Field(
         default=None, description="Written by the controller; ignored when read from a file."
     )
+
+
+_Model = TypeVar("_Model", bound=_Part)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What has the right shape in a table's spec; list items by their place in the document."""
+
+    domain: str
+    priorities: Mapping[int, PriorityRule]
+    devices: Mapping[int, DeviceRow]
+
+
+def well_shaped(document: object) -> Parts:
+    """Return the parts of a document that can be judged further, whatever the others look like."""
+    spec = document.get("spec") if isinstance(document, dict) else None
+    fields = spec if isinstance(spec, dict) else {}
+    domain = fields.get("resourceDomain")
+    return Parts(
+        domain=domain if isinstance(domain, str) else DEFAULT_DOMAIN,
+        priorities=_items(PriorityRule, fields.get("priorities")),
+        devices=_items(DeviceRow, fields.get("devices")),
+    )
+
+
+def _items(model: type[_Model], items: object) -> dict[int, _Model]:
+    found = {}
+    for number, item in enumerate(items if isinstance(items, list) else ()):
+        with suppress(ValidationError):
+            found[number] = model.model_validate(item)
+    return found

@@ -11,13 +11,19 @@ from functools import cached_property
 from pydantic import ValidationError
 
 from selection_spec.catalog import default_table_text
-from selection_spec.documents import Document, field_path, load_strict, problems_from_validation
-from selection_spec.errors import Problem, TableError
-from selection_spec.index import RowIndex, members
+from selection_spec.documents import (
+    Document,
+    field_path,
+    load_manifests,
+    load_strict,
+    problems_from_validation,
+)
+from selection_spec.errors import DocumentError, Problem, TableError
+from selection_spec.index import RowIndex, select
 from selection_spec.labels import Operator, Requirement, Toleration, of_labels
 from selection_spec.laws import broken_laws, vram_gb
 from selection_spec.rows import Output, Policy, PriorityRule, Row
-from selection_spec.schema import DeviceRow, TableDocument, TableSpec
+from selection_spec.schema import DeviceRow, TableDocument, TableSpec, well_shaped
 
 _DIGEST_CHARACTERS = 16
 
@@ -59,7 +65,7 @@ class Table:
 
     def select(self, rows: int) -> tuple[Row, ...]:
         """Return the rows of a set, in D8 order."""
-        return tuple(self.rows[number] for number in members(rows))
+        return tuple(select(self.rows, rows))
 
 
 def load_table(text: str | bytes) -> Table:
@@ -67,24 +73,51 @@ def load_table(text: str | bytes) -> Table:
 
     Raises:
         DocumentError: The text is no strict YAML; problems with line and column.
-        TableError: It breaks the schema or a load-time law; every problem with path and line.
+        TableError: It breaks the schema or a load-time law; every problem with path and line, those
+            of the text among them.
     """
-    document = load_strict(text)
+    document, unread = _read(text)
+    problems: list[Problem] = []
+    parsed = None
     try:
         parsed = TableDocument.model_validate(document.value)
     except ValidationError as error:
-        raise TableError(problems_from_validation(error, document, TableDocument)) from None
-    problems = [
-        _located(problem, ("spec", *path), document) for path, problem in broken_laws(parsed.spec)
-    ]
+        problems += problems_from_validation(error, document, TableDocument)
+    problems += (
+        _located(problem, ("spec", *path), document)
+        for path, problem in broken_laws(well_shaped(document.value))
+    )
+    # A value that is read otherwise than it looks is wrong once, not twice.
+    doubtful = {problem.path for problem in unread}
+    problems = [problem for problem in problems if problem.path not in doubtful]
     if problems:
-        raise TableError(problems)
+        raise TableError(sorted((*unread, *problems), key=lambda one: (one.line, one.column)))
+    if unread or parsed is None:
+        raise DocumentError(unread)
     return _build(parsed)
 
 
 def builtin_table() -> Table:
     """Return the table that serves where an admin gave none."""
     return load_table(default_table_text())
+
+
+def _read(text: str | bytes) -> tuple[Document, tuple[Problem, ...]]:
+    """Return the document, and what is wrong with the text where its values are known all the same.
+
+    Raises:
+        DocumentError: There is no one document whose values could be judged any further.
+    """
+    try:
+        return load_strict(text), ()
+    except DocumentError as error:
+        try:
+            documents = load_manifests(text)
+        except DocumentError:
+            raise error from None
+        if len(documents) != 1:
+            raise
+        return documents[0], error.problems
 
 
 def _located(problem: Problem, path: tuple[str | int, ...], document: Document) -> Problem:
@@ -117,9 +150,15 @@ def _build(document: TableDocument) -> Table:
 
 
 def _digest(spec: TableSpec) -> str:
-    """Hash what the table means: rows in any order, defaults filled in."""
+    """Hash what the table means: whatever is a set in any order, defaults filled in."""
     plain = spec.model_dump(mode="json", by_alias=True)
     plain["devices"] = sorted(plain["devices"], key=lambda row: (row["name"], row["vram"]))
+    for row in plain["devices"]:
+        row["aliases"] = sorted(row["aliases"])
+        expressions = row["nodes"]["matchExpressions"]
+        row["nodes"]["matchExpressions"] = sorted(expressions, key=lambda one: one["key"])
+    for rule in plain["priorities"]:
+        rule["classNames"] = rule["classNames"] and sorted(rule["classNames"])
     canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:_DIGEST_CHARACTERS]
 

@@ -40,8 +40,9 @@ class Log:
 
     Args:
         write: Takes whole lines as bytes, for example ``sys.stderr.buffer.write``. When it raises
-            ``OSError`` (the reader is gone, the disk is full) the lines are dropped and counted:
-            losing logs is bad, refusing Pods because of it would be worse.
+            ``OSError`` (the reader is gone, the disk is full) the lines are dropped, and their
+            number is told when writing works again: losing logs is bad, refusing Pods because of
+            it would be worse.
         clock: The present.
     """
 
@@ -54,16 +55,11 @@ class Log:
         self._size = 0
         # Reentrant, since a signal handler may log while the main thread is in here.
         self._lock = threading.RLock()
-        self.dropped_lines = 0
+        self._dropped = 0
 
     def event(self, level: str, message: str, /, **fields: object) -> None:
         """Add one line, which is written with the next ones."""
-        record = {"time": self._clock(), "level": level, "message": message, **fields}
-        try:
-            line = orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE)
-        except TypeError:
-            # A file name that is not UTF-8, or an integer beyond 64 bits: slower, but never lost.
-            line = json.dumps(record, default=str).encode() + b"\n"
+        line = self._line(level, message, fields)
         with self._lock:
             self._lines.append(line)
             self._size += len(line)
@@ -93,10 +89,21 @@ class Log:
             if not self._lines:
                 return
             lines, self._lines, self._size = self._lines, [], 0
+            dropped, self._dropped = self._dropped, 0
+            if dropped:
+                lines.append(self._line("warning", "log lines were dropped", {"lines": dropped}))
             try:
                 self._write(b"".join(lines))
             except OSError:
-                self.dropped_lines += len(lines)
+                self._dropped = dropped + len(lines) - bool(dropped)
+
+    def _line(self, level: str, message: str, fields: dict[str, object]) -> bytes:
+        record = {"time": self._clock(), "level": level, "message": message, **fields}
+        try:
+            return orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE)
+        except TypeError:
+            # A file name that is not UTF-8, or an integer beyond 64 bits: slower, but never lost.
+            return json.dumps(record, default=str).encode() + b"\n"
 
     def _now(self, level: str, message: str, fields: dict[str, object]) -> None:
         self.event(level, message, **fields)

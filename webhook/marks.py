@@ -19,8 +19,13 @@ def edits(pod: dict[str, Any], needs: Sequence[Need], resolution: Resolution) ->
     """Return the label and the annotation; what an earlier pass wrote is extended."""
     metadata = pod.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
+    names = {need.name for need in needs}
     containers = [
-        *_earlier(annotations.get(REQUEST_ANNOTATION)),
+        *(
+            container
+            for container in _earlier(annotations.get(REQUEST_ANNOTATION))
+            if container["name"] not in names
+        ),
         *({"name": need.name, "spec": str(need.spec), "count": need.count} for need in needs),
     ]
     specs = {container["spec"] for container in containers}

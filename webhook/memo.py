@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 # The replicas of one workload ask the same thing; a busy cluster runs some hundred workloads, each
-# a few kilobytes here. What is larger is rare and worth working out again.
-_MAX_ENTRY_BYTES = 32 * 1024
+# a few kilobytes here, a hundred on a table of a thousand rows. What is larger is rare and worth
+# working out again.
+_MAX_ENTRY_BYTES = 256 * 1024
 _MAX_BYTES = 16 * 1024 * 1024
 
 # What an entry costs beside its texts: the key, the dictionary's slot and a few small objects.

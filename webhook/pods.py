@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from selection_spec.demand import Demand, Kind, Need
-from selection_spec.denial import path_of, unknown_name, who
+from selection_spec.denial import MAX_SUGGESTIONS, path_of, unknown_name, who
 from selection_spec.errors import Level, Problem, QuantityError, SpecError
 from selection_spec.grammar import is_ours, looks_misspelt, misspelt, parse_spec
 from selection_spec.quantity import Quantity, parse_quantity
@@ -18,6 +18,10 @@ from selection_spec.table import Table
 from webhook.selectors import pod_terms
 from webhook.shapes import CONTAINER_LISTS, SIDES
 from webhook.terms import MIRROR_ANNOTATION, is_sibling
+
+_JSON_WORDS = {None: "null", True: "true", False: "false"}
+_SHOWN_CHARACTERS = 40
+_LONG = 10**_SHOWN_CHARACTERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +67,16 @@ def daemon_set_of(pod: dict[str, Any]) -> str | None:
     """Return the name of the DaemonSet that controls a Pod, None if none does (N8)."""
     owners = (pod.get("metadata") or {}).get("ownerReferences")
     for owner in owners if isinstance(owners, list) else ():
+        if not isinstance(owner, dict) or owner.get("kind") != "DaemonSet":
+            continue
+        group, name = owner.get("apiVersion"), owner.get("name")
         if (
-            isinstance(owner, dict)
-            and owner.get("kind") == "DaemonSet"
-            and owner.get("controller") is True
-            and str(owner.get("apiVersion")).startswith("apps/")
+            owner.get("controller") is True
+            and isinstance(group, str)
+            and group.startswith("apps/")
+            and isinstance(name, str)
         ):
-            return str(owner.get("name"))
+            return name
     return None
 
 
@@ -205,7 +212,8 @@ class _Reader:
         need = replace(place, spec=spec)
         if spec.is_any or spec.name in table.names or not looks_misspelt(spec):
             return need
-        self.request.problems.append(unknown_name(table, need))
+        suggest = len(self.request.problems) < MAX_SUGGESTIONS
+        self.request.problems.append(unknown_name(table, need, suggest=suggest))
         return None
 
     def _raw(self, resources: dict[str, Any]) -> dict[str, int]:
@@ -223,7 +231,8 @@ class _Reader:
         if len(wanted) > 1:
             keys = " and ".join(f"{self.prefix}{need.spec}" for need in wanted)
             hint = "keep one: a container gets devices of one spec"
-            yield Problem(f"{who(place)} asks by two specs, {keys}", path, hint, "A5")
+            text = f"{who(place)} asks by {len(wanted)} specs, {keys}"
+            yield Problem(text, path, hint, "A5")
         if wanted and raw:
             yield Problem(
                 f"{who(place)} asks for {self.prefix}{wanted[0].spec} and for {', '.join(raw)}",
@@ -250,7 +259,8 @@ def _count(need: Need, amounts: dict[str, object], table: Table) -> int:
     if all(quantity.is_zero for quantity in read.values()):
         return 0
     if len(set(read.values())) > 1:
-        both = f"limits say {amounts['limits']}, requests say {amounts['requests']}"
+        limits, requests = _shown(amounts["limits"]), _shown(amounts["requests"])
+        both = f"limits say {limits}, requests say {requests}"
         hint = "write the same amount, or only limits"
         raise QuantityError(Problem(f"{subject}: {both}", path, hint, "A4"))
     if "limits" not in read:
@@ -264,11 +274,26 @@ def _count(need: Need, amounts: dict[str, object], table: Table) -> int:
 
 def _amount_error(subject: str, path: str, amount: object, error: QuantityError) -> QuantityError:
     wrong = error.problems[0]
-    shown = str(amount) if isinstance(amount, str | int | float) else type(amount).__name__
-    text = "true" if amount is True else "false" if amount is False else f'"{shown[:40]}"'
     return QuantityError(
-        Problem(f"{subject}: {text} {wrong.message}", path, wrong.hint, wrong.rule)
+        Problem(f"{subject}: {_shown(amount)} {wrong.message}", path, wrong.hint, wrong.rule)
     )
+
+
+def _shown(amount: object) -> str:
+    """Write an amount as a message needs it: quoted, and only as much as tells what it is."""
+    match amount:
+        case None | True | False:
+            return _JSON_WORDS[amount]
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case int() if abs(amount) >= _LONG:
+            return "an integer of more than 40 digits"
+        case _:
+            text = str(amount)
+            more = "…" if len(text) > _SHOWN_CHARACTERS else ""
+            return f'"{text[:_SHOWN_CHARACTERS]}{more}"'
 
 
 def _raw_amount(amount: object) -> int:

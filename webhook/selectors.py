@@ -1,7 +1,7 @@
 """Node selector terms: what a Pod says, and what it says together with us (semantics N2 to N4).
 
 Terms are ORed, the expressions in one are ANDed, and ``nodeSelector`` is ANDed with all of them
-(Kubernetes). An empty term matches nothing.
+(Kubernetes). An empty term matches nothing. ``shapes`` has seen that the Pod can be read.
 """
 
 from __future__ import annotations
@@ -19,15 +19,9 @@ _OPERATORS = frozenset(Operator)
 
 
 def node_selector(spec: dict[str, Any]) -> Term:
-    """Return a Pod's ``nodeSelector`` as requirements."""
-    selector = spec.get("nodeSelector")
-    if not isinstance(selector, dict):
-        return ()
-    return tuple(
-        Requirement(key, Operator.IN, (value,))
-        for key, value in selector.items()
-        if isinstance(value, str)
-    )
+    """Return a Pod's ``nodeSelector`` as requirements; a null in it is the empty text (k8s)."""
+    selector = spec.get("nodeSelector") or {}
+    return tuple(Requirement(key, Operator.IN, (value or "",)) for key, value in selector.items())
 
 
 def required_terms(spec: dict[str, Any]) -> list[Any] | None:
@@ -35,13 +29,8 @@ def required_terms(spec: dict[str, Any]) -> list[Any] | None:
 
     An empty list stands for one that is there and empty, which the API server refuses (N3).
     """
-    node: Any = spec
-    for key in ("affinity", "nodeAffinity", REQUIRED):
-        node = node.get(key) if isinstance(node, dict) else None
-    if node is None:
-        return None
-    terms = node.get("nodeSelectorTerms") if isinstance(node, dict) else None
-    return terms if isinstance(terms, list) else []
+    required = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED)
+    return None if required is None else required.get("nodeSelectorTerms") or []
 
 
 def pod_terms(spec: dict[str, Any], keys: frozenset[str]) -> tuple[Term, ...]:
@@ -60,28 +49,17 @@ def pod_terms(spec: dict[str, Any], keys: frozenset[str]) -> tuple[Term, ...]:
     )
 
 
-def requirements(term: object) -> tuple[Requirement, ...]:
-    """Return the expressions of a term that are well formed; the API server judges the others."""
-    expressions = term.get("matchExpressions") if isinstance(term, dict) else None
-    if not isinstance(expressions, list):
-        return ()
-    return tuple(one for one in map(_requirement, expressions) if one is not None)
+def requirements(term: dict[str, Any]) -> tuple[Requirement, ...]:
+    """Return a term's expressions; the API server judges those of unknown operators."""
+    return tuple(
+        Requirement(one["key"], Operator(one["operator"]), tuple(one.get("values") or ()))
+        for one in term.get("matchExpressions") or ()
+        if one["operator"] in _OPERATORS
+    )
 
 
-def _requirement(expression: object) -> Requirement | None:
-    if not isinstance(expression, dict):
-        return None
-    key, operator, values = (expression.get(field) for field in ("key", "operator", "values"))
-    values = values or []
-    if not isinstance(key, str) or operator not in _OPERATORS or not isinstance(values, list):
-        return None
-    if not all(isinstance(value, str) for value in values):
-        return None
-    return Requirement(key, Operator(operator), tuple(values))
-
-
-def _is_empty(term: object) -> bool:
-    return isinstance(term, dict) and not (term.get("matchExpressions") or term.get("matchFields"))
+def _is_empty(term: dict[str, Any] | None) -> bool:
+    return not term or not (term.get("matchExpressions") or term.get("matchFields"))
 
 
 def alternatives(rows: Iterable[Term]) -> tuple[Term, ...]:
@@ -124,8 +102,11 @@ def narrowed(
         return None
     result: list[Any] = []
     for term in terms:
+        if _is_empty(term):
+            result.append(term)
+            continue
         said = (*selector, *requirements(term))
-        if not isinstance(term, dict) or _is_empty(term) or within(said, ours):
+        if within(said, ours):
             result.append(term)
             continue
         result += [
@@ -154,15 +135,26 @@ def _implied(wanted: Requirement, said: Sequence[Requirement]) -> bool:
 
 
 def _contradict(said: Sequence[Requirement], ours: Term) -> bool:
-    """Tell whether no label value can fulfil both sides; in doubt, they do not contradict."""
-    return any(
-        one.operator is Operator.IN
-        and not any(
-            all(other.admits(value) for other in said if other.key == one.key)
-            for value in one.values
-        )
-        for one in ours
-    )
+    """Tell whether no node can fulfil both sides; in doubt, they do not contradict."""
+    return any(_excludes([other for other in said if other.key == one.key], one) for one in ours)
+
+
+def _excludes(said: Sequence[Requirement], one: Requirement) -> bool:
+    """Tell whether requirements on a label leave nothing of one more on the same label.
+
+    Never where ``RowIndex`` keeps the row, or a candidate could lose its last term.
+    """
+    operators = {other.operator for other in said}
+    match one.operator:
+        case Operator.IN:
+            return not any(all(other.admits(value) for other in said) for value in one.values)
+        case Operator.NOT_IN:
+            wanted = [set(other.values) for other in said if other.operator is Operator.IN]
+            return bool(wanted) and set.intersection(*wanted) <= set(one.values)
+        case Operator.DOES_NOT_EXIST:
+            return not operators.isdisjoint((Operator.IN, Operator.EXISTS))
+        case _:
+            return Operator.DOES_NOT_EXIST in operators
 
 
 def _with_expressions(

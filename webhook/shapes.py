@@ -54,20 +54,50 @@ def _has_resources(holder: dict[str, Any]) -> bool:
 
 
 def _shapes(pod: dict[str, Any], spec: dict[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Yield every field that a patch may touch, and whether its shape is right."""
+    """Yield every field that a patch may touch or that is read, and whether its shape is right."""
     metadata = pod.get("metadata")
     yield "metadata", _is(metadata, dict)
     for name in ("labels", "annotations"):
         yield f"metadata.{name}", _is((metadata or {}).get(name), dict)
     for name, shape in (("nodeSelector", dict), ("tolerations", list), ("affinity", dict)):
         yield f"spec.{name}", _is(spec.get(name), shape)
+    yield (
+        "spec.nodeSelector",
+        all(_is(one, str) for one in (spec.get("nodeSelector") or {}).values()),
+    )
     node = (spec.get("affinity") or {}).get("nodeAffinity")
     yield "spec.affinity.nodeAffinity", _is(node, dict)
     required = (node or {}).get(REQUIRED)
     yield f"spec.affinity.nodeAffinity.{REQUIRED}", _is(required, dict)
     terms = (required or {}).get("nodeSelectorTerms")
-    yield f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms", _is(terms, list)
+    path = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms"
+    yield path, _is(terms, list)
+    for number, term in enumerate(terms or ()):
+        yield f"{path}[{number}]", _is_term(term)
     yield f"spec.affinity.nodeAffinity.{PREFERRED}", _is((node or {}).get(PREFERRED), list)
+
+
+def _is_term(term: object) -> bool:
+    if term is None:
+        return True
+    if not isinstance(term, dict):
+        return False
+    return all(
+        _is(term.get(name), list) and all(map(_is_expression, term.get(name) or ()))
+        for name in ("matchExpressions", "matchFields")
+    )
+
+
+def _is_expression(expression: object) -> bool:
+    if not isinstance(expression, dict):
+        return False
+    values = expression.get("values")
+    return (
+        isinstance(expression.get("key"), str)
+        and isinstance(expression.get("operator"), str)
+        and _is(values, list)
+        and all(isinstance(value, str) for value in values or ())
+    )
 
 
 def _is(value: object, shape: type) -> bool:

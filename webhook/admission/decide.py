@@ -10,7 +10,14 @@ import orjson
 from webhook.admission import messages
 from webhook.admission.essence import essence_of
 from webhook.admission.reasons import Reason
-from webhook.admission.review import Review, allowed, denied, encode_patch, read_review
+from webhook.admission.review import (
+    Review,
+    allowed,
+    denied,
+    encode_patch,
+    read_review,
+    unwritable,
+)
 from webhook.admission.translate import ADMISSION, Verdict, translate
 from webhook.jsonpatch import write
 from webhook.shapes import unreadable
@@ -59,7 +66,8 @@ def decide(document: object, snapshot: Snapshot) -> Decision:
     """Answer an AdmissionReview; the same review and table give the same bytes.
 
     Raises:
-        Undecidable: It is no AdmissionReview that can be answered (R6).
+        Undecidable: It is no AdmissionReview that can be answered, or its Pod is nested deeper than
+            JSON can be written (R6).
     """
     review = read_review(document)
     if not review.is_pod_create:
@@ -68,7 +76,10 @@ def decide(document: object, snapshot: Snapshot) -> Decision:
     if not isinstance(pod, dict) or unreadable(pod):
         return _decision(review, _judge(pod, snapshot))
     essence = essence_of(pod)
-    key = orjson.dumps(essence)
+    try:
+        key = orjson.dumps(essence)
+    except orjson.JSONEncodeError as error:
+        raise unwritable(error) from error
     judgement = cast("_Judgement | None", snapshot.memo.get(key))
     if judgement is None:
         judgement = _judge(essence, snapshot)

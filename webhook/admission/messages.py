@@ -15,15 +15,31 @@ def denial(problems: Sequence[Problem]) -> str:
     """
     if not problems:
         return ""
-    lines = [_one_line(problem.text()) for problem in problems]
-    for shown in range(len(lines), 0, -1):
-        rest = len(lines) - shown
-        text = "\n".join([*lines[:shown], *([f"… and {rest} more"] if rest else [])])
+    lines = _that_fit(problems)
+    while lines:
+        text = "\n".join(lines) + _rest(len(problems) - len(lines))
         if len(text.encode()) <= MAX_MESSAGE_BYTES:
             return text
-    rest = len(lines) - 1
-    more = f"\n… and {rest} more" if rest else ""
-    return _cut(lines[0], MAX_MESSAGE_BYTES - len(more.encode())) + more
+        lines.pop()
+    more = _rest(len(problems) - 1)
+    return _cut(_one_line(problems[0].text()), MAX_MESSAGE_BYTES - len(more.encode())) + more
+
+
+def _that_fit(problems: Sequence[Problem]) -> list[str]:
+    """Return the first lines that fit a message which has nothing else in it."""
+    lines: list[str] = []
+    size = -1
+    for problem in problems:
+        line = _one_line(problem.text())
+        size += 1 + len(line.encode())
+        if size > MAX_MESSAGE_BYTES:
+            break
+        lines.append(line)
+    return lines
+
+
+def _rest(count: int) -> str:
+    return f"\n… and {count} more" if count else ""
 
 
 def warnings(problems: Sequence[Problem]) -> list[str]:

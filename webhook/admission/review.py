@@ -62,7 +62,7 @@ def read_review(document: object) -> Review:
     if not isinstance(document, dict) or document.get("kind") != _KIND:
         raise _bad_request("the body is no AdmissionReview; send one of admission.k8s.io/v1")
     if document.get("apiVersion") != _API_VERSION:
-        got = str(document.get("apiVersion"))[:64]
+        got = _text(document.get("apiVersion"))[:64] or "of no version"
         raise _bad_request(
             f"AdmissionReview is {got}, only {_API_VERSION} is understood; "
             "set admissionReviewVersions: [v1]"
@@ -71,8 +71,10 @@ def read_review(document: object) -> Review:
     if not isinstance(request, dict):
         raise _bad_request("AdmissionReview has no request; only requests are answered")
     uid = request.get("uid")
-    if not isinstance(uid, str) or not uid or len(uid) > _MAX_UID:
+    if not isinstance(uid, str) or not uid:
         raise _bad_request("request.uid is missing, empty or no string; send the request's uid")
+    if len(uid) > _MAX_UID:
+        raise _bad_request(f"request.uid has more than {_MAX_UID} characters; send a UUID")
     pod = request.get("object")
     return Review(
         uid=uid,
@@ -115,6 +117,11 @@ def denied(uid: str, message: str, warnings: Sequence[str] = ()) -> dict[str, An
     if warnings:
         response["warnings"] = list(warnings)
     return _envelope(response)
+
+
+def unwritable(error: Exception) -> Undecidable:
+    """Return what to raise for a Pod that can be read as JSON but not written again (R6)."""
+    return _bad_request(f"request.object cannot be written as JSON: {error}; send a Pod")
 
 
 def _envelope(response: dict[str, Any]) -> dict[str, Any]:

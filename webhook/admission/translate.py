@@ -77,7 +77,7 @@ class Outcome:
 def translate(pod: object, context: Context, snapshot: Snapshot) -> Outcome:
     """Decide what becomes of a Pod; never raises on any JSON value."""
     if not isinstance(pod, dict):
-        return _left_as_is("it")
+        return _left_as_is("object")
     if where := unreadable(pod):
         return _left_as_is(where)
     request = read(pod, snapshot.table)
@@ -108,7 +108,7 @@ def translate(pod: object, context: Context, snapshot: Snapshot) -> Outcome:
 
 
 def _left_as_is(where: str) -> Outcome:
-    text = f"left as it is: {where} has a shape that the API server refuses"
+    text = f"left as it is: invalid {where}"
     return Outcome(Verdict.UNCHANGED, Reason.LEFT_AS_IS, warnings=(_warning(text, "R6"),))
 
 

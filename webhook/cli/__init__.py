@@ -12,7 +12,12 @@ import click
 
 from webhook import __version__
 
-_VERBS = ("explain", "mutate", "serve")
+# What the list of commands says of each; its module says the same again, and more.
+_VERBS = {
+    "explain": "Explain which devices a spec stands for, and why not the others.",
+    "mutate": "Print manifests as admission would store their Pods.",
+    "serve": "Serve the admission webhook over TLS.",
+}
 
 
 class _Verbs(click.Group):
@@ -26,6 +31,10 @@ class _Verbs(click.Group):
             return None
         command: click.Command = getattr(import_module(f"webhook.cli.{cmd_name}"), cmd_name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_VERBS.items()))
 
 
 @click.command(

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from selection_spec.grammar import is_ours
 from webhook.admission.translate import Context
 from webhook.cli.explanation import Explanation, as_json, as_text, difference, explained
 from webhook.cli.inputs import (
@@ -90,7 +91,7 @@ def _pod_of(specs: tuple[str, ...], domain: str) -> dict[str, Any]:
         prefix, slash, name = spec.rpartition("/")
         if slash and prefix != domain:
             raise click.UsageError(f"{text}: the table's domain is {domain}, not {prefix}")
-        key = name if name.lower().startswith("gpu") else f"gpu-{name}"
+        key = name if is_ours(name) else f"gpu-{name}"
         amounts = {f"{domain}/{key}": count or "1"}
         containers.append(
             {

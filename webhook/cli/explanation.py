@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import fill
 from typing import Any
 
 from selection_spec.explain import Fate, explain, explain_container
-from selection_spec.labels import Operator
+from selection_spec.labels import Requirement, Toleration
 from selection_spec.resolve import Resolution
 from webhook.admission import messages
 from webhook.admission.translate import Context, Outcome, Verdict, translate
 from webhook.cli.outputs import styled
 from webhook.jsonpatch import write
-from webhook.selectors import PREFERRED, REQUIRED
+from webhook.placement.node import NodePlacement
+from webhook.selectors import requirements
 from webhook.snapshot import Snapshot
 
 _WIDTH = 80
+_WIDEST_ID = 40
 _SHOWN_VALUES = 4
 _OUTPUT = "ExtendedResource"
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One Pod, what becomes of it, and what would under another policy if that is open (D3)."""
+    """One Pod, what becomes of it, and what would under another policy if that is open (D3).
+
+    ``priority_class`` is the class that the Pod has or will have, None where that is not known.
+    """
 
     pod: dict[str, Any]
+    priority_class: str | None
     outcome: Outcome
     other: Outcome | None
     snapshot: Snapshot
@@ -51,7 +57,9 @@ def explained(pod: dict[str, Any], context: Context, snapshot: Snapshot) -> Expl
     other = None
     if outcome.choice is not None and not outcome.choice.certain:
         other = translate(pod, replace(context, policy=outcome.choice.policy.other), snapshot)
-    return Explanation(pod, outcome, other, snapshot)
+    spec = pod.get("spec")
+    own_class = spec.get("priorityClassName") if isinstance(spec, dict) else None
+    return Explanation(pod, context.priority_class or own_class, outcome, other, snapshot)
 
 
 def candidates(outcome: Outcome) -> list[str]:
@@ -66,11 +74,11 @@ def difference(explanation: Explanation) -> str:
     other, choice = explanation.other, explanation.outcome.choice
     if not explanation.differs or other is None or choice is None:
         return ""
-    would = ", ".join(candidates(other)) or "a denial"
-    return (
-        f"the priority is not known; under {choice.policy.other} it would be {would} "
-        "(say --priority-class or --priority)"
-    )
+    unknown, say = "its priority", "--priority-class or --priority"
+    if explanation.priority_class:
+        unknown, say = f"the number of priority class {explanation.priority_class}", "--priority"
+    would = ", ".join(candidates(other)) or "denied"
+    return f"{unknown} is not known; under {choice.policy.other} it would be {would} (say {say})"
 
 
 def as_json(explanation: Explanation) -> dict[str, Any]:
@@ -144,73 +152,82 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         for problem in outcome.problems:
             yield _wrapped(problem.text(), "  ")
     elif resolution is None:
-        yield f"{outcome.verdict.value}: {outcome.reason.sentence}"
+        yield f"allowed, {outcome.verdict.value}: {outcome.reason.sentence}"
     else:
-        yield _wrapped(", ".join(candidates(outcome)), "", styled("allowed: ", fg="green"))
+        ids = _wrapped(", ".join(candidates(outcome)), "  ", "allowed: ")
+        yield styled("allowed:", fg="green") + ids.removeprefix("allowed:")
     for warning in outcome.warnings:
         yield _wrapped(warning.text(), "  ", "warning: ")
     if outcome.choice is not None:
-        source = f"from {outcome.choice.source}"
-        yield f"policy:  {outcome.choice.policy} ({source}); table {table.name} {table.digest}"
+        policy = f"{outcome.choice.policy} (from {outcome.choice.source})"
+        yield _wrapped(f"{policy}; table {table.name} {table.digest}", "  ", "policy: ")
     if text := difference(explanation):
         yield _wrapped(text, "  ", "note: ")
     if resolution is not None:
         yield ""
         yield from _row_lines(explain(resolution))
-    placement = _placement(explanation)
-    if placement is not None:
+    if resolution is not None and explanation.allowed:
         yield ""
         yield "The Pod gets:"
-        yield from _placement_lines(placement)
+        yield from _resource_lines(resolution)
+        yield from _place_lines(outcome.placement)
 
 
 def _row_lines(fates: tuple[Fate, ...]) -> Iterator[str]:
-    wide = max(len("ROW"), *(len(fate.row.id) for fate in fates))
-    indent = " " * (wide + 13)
+    wide = min(_WIDEST_ID, max(len("ROW"), *(len(fate.row.id) for fate in fates)))
+    indent = " " * len(f"{'':{wide}}  KEPT  RULE  ")
     yield f"{'ROW':{wide}}  KEPT  RULE  WHY"
     for fate in fates:
         kept = "yes" if fate.kept else "no"
-        line = _wrapped(fate.why, indent, f"{fate.row.id:{wide}}  {kept:4}  {fate.rule:4}  ")
+        head = f"{fate.row.id:{wide}}  {kept:4}  {fate.rule:4}  "
+        if len(head) > len(indent):
+            line = f"{head.rstrip()}\n{_wrapped(fate.why, indent)}"
+        else:
+            line = _wrapped(fate.why, indent, head)
         yield styled(line, fg="green") if fate.kept else line
 
 
-def _placement_lines(placement: dict[str, Any]) -> Iterator[str]:
-    for name, resources in placement["resources"].items():
-        amounts = ", ".join(f"{key}: {amount}" for key, amount in resources["limits"].items())
-        yield _wrapped(amounts, "    ", f"  limits of {name}: ")
-    for key, value in placement["nodeSelector"].items():
-        yield f"  nodeSelector: {key}={value}"
-    affinity = placement["affinity"].get("nodeAffinity") or {}
-    for term in (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or ():
-        yield _wrapped(_expressions(term), "    ", "  requires a node with: ")
-    for term in affinity.get(PREFERRED) or ():
-        head = f"  prefers (weight {term['weight']}): "
-        yield _wrapped(_expressions(term["preference"]), "    ", head)
-    tolerations = ", ".join(_toleration(one) for one in placement["tolerations"])
-    if tolerations:
+def _resource_lines(resolution: Resolution) -> Iterator[str]:
+    resource = resolution.candidates[0].resource
+    for container in resolution.containers:
+        need = container.need
+        yield _wrapped(f"{resource}: {need.count}", "    ", f"  limits of {need.name}: ")
+
+
+def _place_lines(placement: NodePlacement | None) -> Iterator[str]:
+    """Say where the Pod may run, beside what it says itself."""
+    if placement is None:
+        yield "  no place: its spec.nodeName names one (N7)"
+        return
+    for number, term in enumerate(placement.terms):
+        head = "  or one with: " if number else "  requires a node with: "
+        yield _wrapped(_expressions(term), "    ", head)
+    for preferred in placement.preferred:
+        head = f"  prefers (weight {preferred['weight']}): "
+        yield _wrapped(_expressions(requirements(preferred["preference"])), "    ", head)
+    if placement.tolerations:
+        tolerations = ", ".join(map(_toleration, placement.tolerations))
         yield _wrapped(tolerations, "    ", "  tolerates: ")
 
 
-def _expressions(term: dict[str, Any]) -> str:
-    parts = []
-    for one in term.get("matchExpressions") or ():
-        values = one.get("values") or []
-        if one["operator"] == Operator.IN and len(values) == 1:
-            parts.append(f"{one['key']}={values[0]}")
-        else:
-            parts.append(" ".join((one["key"], one["operator"], _few(values))).strip())
-    return " and ".join(parts)
+def _expressions(term: Iterable[Requirement]) -> str:
+    return " and ".join(
+        f"{one.key} = {one.values[0]}"
+        if one.is_plain
+        else " ".join((one.key, one.operator, _few(one.values))).strip()
+        for one in term
+    )
 
 
-def _few(values: list[str]) -> str:
+def _few(values: Sequence[str]) -> str:
     """Join the first values; JSON output has them all."""
     more = f" and {len(values) - _SHOWN_VALUES} more" if len(values) > _SHOWN_VALUES else ""
     return ", ".join(values[:_SHOWN_VALUES]) + more
 
 
-def _toleration(toleration: dict[str, Any]) -> str:
-    value = f"={toleration['value']}" if toleration.get("value") else ""
-    return f"{toleration.get('key') or '*'}{value}:{toleration.get('effect') or '*'}"
+def _toleration(toleration: Toleration) -> str:
+    value = "" if toleration.value is None else f"={toleration.value}"
+    return f"{toleration.key}{value}:{toleration.effect or '*'}"
 
 
 def _wrapped(text: str, indent: str, head: str | None = None) -> str:

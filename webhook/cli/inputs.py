@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from selection_spec.documents import Document, load_manifests
-from selection_spec.errors import GpuspecError
+from selection_spec.errors import DocumentError, GpuspecError, Problem
 from selection_spec.table import Table, builtin_table, load_table
 from webhook.admission.translate import Context
 
@@ -65,16 +65,29 @@ def read_manifests(file: str) -> tuple[Document, ...]:
     """Return the documents of a manifest as kubectl reads them; what is odd goes to stderr.
 
     Raises:
-        UnreadableError: kubectl could not read it either.
+        UnreadableError: kubectl could not read it either, or apply it.
     """
     try:
         documents = load_manifests(read_bytes(file))
+        _refuse_others_than_objects(documents)
     except GpuspecError as error:
         raise _unreadable(file, error) from None
     for document in documents:
         for finding in document.findings:
             click.echo(f"warning: {finding.located(shown(file))}", err=True)
     return documents
+
+
+def _refuse_others_than_objects(documents: tuple[Document, ...]) -> None:
+    hint = "write a mapping with apiVersion and kind"
+    problems = [
+        Problem("this document is no Kubernetes object", hint=hint, line=line, column=column)
+        for document in documents
+        if not isinstance(document.value, dict)
+        for line, column in (document.position(()),)
+    ]
+    if problems:
+        raise DocumentError(problems)
 
 
 def read_bytes(file: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -10,7 +10,6 @@ from selection_spec.documents import Document
 from webhook.admission.translate import Verdict
 from webhook.cli.explanation import difference, explained
 from webhook.cli.inputs import (
-    UnreadableError,
     context_of,
     priority_options,
     read_manifests,
@@ -79,13 +78,7 @@ def mutate(
 def _translate(
     document: Document, snapshot: Snapshot, priority_class: str | None, priority: int | None
 ) -> Patch | None:
-    """Return a document's patch; None, and the reasons on stderr, where a Pod is denied.
-
-    Raises:
-        UnreadableError: The document is no object, so that nobody could apply it.
-    """
-    if not isinstance(document.value, dict):
-        raise UnreadableError(f"line {document.line}: is no Kubernetes object")
+    """Return a document's patch; None, and the reasons on stderr, where a Pod is denied."""
     edits: list[Edit] = []
     denied = False
     for template in pod_templates(document.value):
@@ -99,7 +92,7 @@ def _translate(
         if text := difference(explanation):
             click.echo(f"note: {template.owner}: {text}", err=True)
         edits += [_below(template.path, edit) for edit in outcome.edits]
-    return None if denied else write(document.value, edits)
+    return None if denied else write(cast("dict[str, Any]", document.value), edits)
 
 
 def _below(path: Path, edit: Edit) -> Edit:

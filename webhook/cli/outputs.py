@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -13,6 +14,9 @@ import yaml
 
 from selection_spec.documents.scalars import ScalarError, scalar_value
 from selection_spec.errors import Problem
+
+# Line breaks to YAML 1.1 that turn into plain ones, or into a space, unless they are escaped.
+_OTHER_BREAKS = re.compile("[\x85\u2028\u2029]")
 
 
 class _Dumper(yaml.SafeDumper):
@@ -30,8 +34,12 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    quoted = None if _stays_text(text) else '"'
-    style = "|" if "\n" in text else quoted
+    if _OTHER_BREAKS.search(text):
+        style: str | None = '"'
+    elif "\n" in text:
+        style = "|"
+    else:
+        style = None if _stays_text(text) else '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
@@ -65,4 +73,4 @@ def report(problems: Iterable[Problem], level: str, where: str = "") -> None:
     """Print problems to standard error, a line each, with what they are about."""
     for problem in problems:
         place = " ".join(part for part in (where, problem.path) if part)
-        click.echo(f"{level}: {place}: {problem.text()}" if place else problem.text(), err=True)
+        click.echo(": ".join(part for part in (level, place, problem.text()) if part), err=True)

@@ -13,6 +13,7 @@ from webhook.wiring import serve as run
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _SECONDS = click.FloatRange(min=0)
+_SOME_SECONDS = click.FloatRange(min=0, min_open=True)
 
 
 @click.command()
@@ -57,14 +58,14 @@ _SECONDS = click.FloatRange(min=0)
 )
 @click.option(
     "--request-seconds",
-    type=_SECONDS,
+    type=_SOME_SECONDS,
     default=10.0,
     show_default=True,
     help="How long a request may take to arrive.",
 )
 @click.option(
     "--poll-seconds",
-    type=_SECONDS,
+    type=_SOME_SECONDS,
     default=1.0,
     show_default=True,
     help="How often to look at the files.",

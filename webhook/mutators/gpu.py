@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from selection_spec.denial import problems, warnings
 from selection_spec.errors import Problem
@@ -15,6 +15,9 @@ from webhook.jsonpatch import Drop, Edit, Put
 from webhook.placement import node
 from webhook.pods import Ask, PodRequest, daemon_set_of, demand_of
 from webhook.snapshot import Snapshot
+
+# What a row adds to a plan at most: terms, preferences and tolerations that no other row shares.
+_PLAN_BYTES_A_ROW = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +81,22 @@ def _answer_of(
 ) -> _Answer:
     demand = demand_of(pod, request, snapshot.table)
     resolution = resolve(snapshot.table, demand, choice.policy, snapshot.availability)
-    placement = None if resolution.failed else node.plan(resolution)
+    placement = None if resolution.failed else _plan(resolution, snapshot)
     return _Answer(resolution, placement, problems(resolution), warnings(resolution))
+
+
+def _plan(resolution: Resolution, snapshot: Snapshot) -> node.NodePlacement:
+    """Return the plan for the candidates; many demands have the same ones.
+
+    A plan follows from the table, its candidates (what the last step left) and which of them were
+    named, so that the memo is right to know it by these two sets.
+    """
+    key = b"plan %x %x" % (resolution.steps[-1].after, resolution.named)
+    plan = cast("node.NodePlacement | None", snapshot.memo.get(key))
+    if plan is None:
+        plan = node.plan(resolution)
+        snapshot.memo.put(key, plan, _PLAN_BYTES_A_ROW * len(resolution.candidates))
+    return plan
 
 
 def _translated(

@@ -1,0 +1,169 @@
+"""What hypothesis draws: whole tables, Pods and nodes, put together from pools of pieces."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import Any
+
+from hypothesis import strategies as st
+
+from selection_spec.table import Table, load_table
+from tests.builders import DOMAIN, Json
+from tests.property import generated
+from webhook.selectors import REQUIRED
+
+_ROWS = st.sampled_from(generated.pool(generated.row))
+_REQUIRED = st.sampled_from(generated.pool(generated.required))
+_AFFINITY = st.sampled_from(generated.pool(generated.affinity))
+_TOLERATIONS = st.sampled_from(generated.pool(generated.tolerations))
+_SELECTORS = st.sampled_from([None, {}, *generated.pool(generated.selector)])
+# What asks for a GPU first: hypothesis likes the beginning of a list.
+_CONTAINERS = st.sampled_from(
+    sorted(generated.pool(generated.containers), key=lambda some: DOMAIN not in json.dumps(some))
+)
+_INIT_CONTAINERS = st.sampled_from(generated.pool(generated.init_containers))
+_NODES = st.sampled_from(generated.pool(generated.node))
+_PLACES = st.integers(0, 13)
+_IDS = st.sampled_from([(name, vram) for name in generated.ROW_NAMES for vram in generated.VRAMS])
+
+
+def table_documents(least_rows: int = 1) -> st.SearchStrategy[Json]:
+    """Documents of tables that obey every load-time law."""
+    rows = st.lists(
+        st.tuples(_IDS, _ROWS), min_size=least_rows, max_size=7, unique_by=lambda row: row[0]
+    )
+    return st.builds(_table_document, rows, st.integers(0, 9))
+
+
+def _table_document(rows: list[tuple[tuple[str, int], Json]], rare: int) -> Json:
+    spec: Json = {
+        "priorities": [{"classNames": ["high"], "policy": "SmallestFit"}],
+        "devices": [{"name": name, "vram": f"{vram}gb", **row} for (name, vram), row in rows],
+    }
+    if rare == 8:
+        spec["preferCheaper"] = False
+    if rare == 9:
+        spec["health"] = {}
+    return {
+        "apiVersion": "gpuspec.preferred.jp/v1alpha1",
+        "kind": "SelectionTable",
+        "metadata": {"name": "generated"},
+        "spec": spec,
+    }
+
+
+def table_of(document: Json) -> Table:
+    """Load a generated document."""
+    return load_table(json.dumps(document))
+
+
+def tables() -> st.SearchStrategy[Table]:
+    """Tables that obey every load-time law."""
+    return table_documents().map(table_of)
+
+
+def pods() -> st.SearchStrategy[Json]:
+    """Pods that the API server would take but for our keys, with all that places them."""
+    spec = st.fixed_dictionaries(
+        {"containers": _CONTAINERS},
+        optional={
+            "volumes": st.just([{"name": "data", "emptyDir": {}}]),
+            "initContainers": _INIT_CONTAINERS,
+            "nodeSelector": _SELECTORS,
+            "affinity": _AFFINITY,
+            "tolerations": _TOLERATIONS,
+            "priorityClassName": st.just("high"),
+            "nodeName": st.sampled_from(("", "", "", "node-0")),
+            "os": st.sampled_from(({"name": "linux"}, {"name": "linux"}, {"name": "windows"})),
+        },
+    )
+    metadata = st.sampled_from([{"name": "p"}, {"generateName": "p-", "labels": {"app": "x"}}, {}])
+    return st.builds(_pod, metadata, spec)
+
+
+def _pod(metadata: Json, spec: Json) -> Json:
+    # Pieces come from pools, and a test may change what it got.
+    return deepcopy({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+
+
+def placed_pods() -> st.SearchStrategy[Json]:
+    """Pods that ask for a single GPU of any kind and say much about where they may run."""
+    resources = {"limits": {f"{DOMAIN}/gpu-any": "1"}}
+    spec = st.fixed_dictionaries(
+        {
+            "containers": st.just([{"name": "c0", "resources": resources}]),
+            "affinity": st.builds(
+                lambda required: {"nodeAffinity": {REQUIRED: required}}, _REQUIRED
+            ),
+        },
+        optional={
+            "nodeSelector": _SELECTORS,
+            "tolerations": _TOLERATIONS,
+            "priorityClassName": st.just("high"),
+        },
+    )
+    return st.builds(_pod, st.just({"name": "p"}), spec)
+
+
+def nodes_of(document: Json, count: int) -> st.SearchStrategy[list[Json]]:
+    """Nodes of which most have what one of a table's rows asks for."""
+    rows = [row["nodes"] for row in document["spec"]["devices"]]
+    drawn = st.tuples(_PLACES, _NODES).map(
+        lambda found: (
+            generated.node_of(rows[found[0] % len(rows)], found[1]) if found[0] else found[1]
+        )
+    )
+    return st.lists(drawn, min_size=count, max_size=count)
+
+
+# --- Anything at all
+
+_TEXTS = st.one_of(
+    st.text(max_size=6),
+    st.sampled_from(("spec", "In", "Equal", f"{DOMAIN}/gpu-any", "1", "0", "model", "a")),
+)
+_SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    _TEXTS,
+)
+JSON_VALUES = st.recursive(
+    _SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(_TEXTS, inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@st.composite
+def broken_pods(draw: st.DrawFn) -> Json:
+    """A Pod in which some places hold anything at all, or nothing."""
+    pod = draw(st.one_of(pods(), placed_pods()))
+    for _ in range(draw(st.integers(1, 3))):
+        holder, key = draw(st.sampled_from(_places(pod)))
+        fate = draw(st.sampled_from(("value", "value", "null", "gone", "extra")))
+        if fate == "gone":
+            del holder[key]
+        elif fate == "extra" and isinstance(holder, dict):
+            holder[draw(_TEXTS)] = draw(JSON_VALUES)
+        else:
+            holder[key] = None if fate == "null" else draw(JSON_VALUES)
+        if not pod:
+            break
+    return pod
+
+
+def _places(value: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
+    """Every key and list place in a JSON value, with what holds it."""
+    items: list[tuple[Any, Any]] = []
+    if isinstance(value, dict):
+        items = list(value.items())
+    elif isinstance(value, list):
+        items = list(enumerate(value))
+    return [(value, key) for key, _ in items] + [
+        place for _, inner in items for place in _places(inner)
+    ]

@@ -1,0 +1,255 @@
+"""Laws of placement, judged by a matcher that agrees with the real scheduler (N3 to N6, N9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import deepcopy
+
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from selection_spec.table import Table
+from tests.answers import outcome
+from tests.builders import Json
+from tests.matcher import admits
+from tests.property.strategies import nodes_of, placed_pods, pods, table_documents, table_of
+from webhook.admission.translate import Outcome, Verdict
+from webhook.jsonpatch import write
+from webhook.selectors import PREFERRED, REQUIRED
+from webhook.snapshot import Snapshot
+
+EVERYTHING = [{"operator": "Exists"}]
+RESERVED = "gpuspec.preferred.jp/reserved"
+
+
+_DOCUMENTS = st.one_of(table_documents(), table_documents(3), table_documents(4))
+_PODS = st.one_of(pods(), placed_pods())
+
+
+class Case:
+    """A Pod before and after, the table's rows by id, and nodes to ask about."""
+
+    def __init__(self, pod: Json, document: Json, there: list[Json]) -> None:
+        self.before = pod
+        self.nodes = there
+        self.table: Table = table_of(document)
+        self.rows = {f"{row['name']}-{row['vram']}": row for row in document["spec"]["devices"]}
+        self.outcome: Outcome = outcome(pod, Snapshot(self.table))
+        self.after: Json = write(pod, self.outcome.edits).after
+
+    @property
+    def candidates(self) -> list[Json]:
+        """The rows that the Pod may use, as the table wrote them."""
+        resolution = self.outcome.resolution
+        assert resolution is not None
+        return [self.rows[row.id] for row in resolution.candidates]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Cases with nodes of the table's rows, and others."""
+    document = draw(_DOCUMENTS)
+    return Case(draw(_PODS), document, draw(nodes_of(document, 8)))
+
+
+def translated() -> st.SearchStrategy[Case]:
+    """Cases whose Pod is placed by us, and whose own words the API server takes."""
+    return cases().filter(
+        lambda case: case.outcome.placement is not None and _is_valid(case.before)
+    )
+
+
+def _is_valid(pod: Json) -> bool:
+    """Whether required affinity, where there is any, has terms; the API server insists."""
+    node = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
+    return node.get(REQUIRED) is None or bool(node[REQUIRED].get("nodeSelectorTerms"))
+
+
+def selected(pod: Json, node: Json) -> bool:
+    """Whether a Pod's selectors let it on a node, taints aside."""
+    return admits(node, {"spec": {**pod["spec"], "tolerations": EVERYTHING}})
+
+
+def tolerated(tolerations: Iterable[Json], node: Json) -> bool:
+    """Whether tolerations cover a node's taints."""
+    return admits(node, {"spec": {"tolerations": [*tolerations]}})
+
+
+def is_of(row: Json, node: Json) -> bool:
+    """Whether a node carries a row's devices."""
+    labels = row["nodes"].get("matchLabels")
+    said = {"matchExpressions": row["nodes"].get("matchExpressions")}
+    affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [said]}}}
+    spec = {"nodeSelector": labels, "tolerations": EVERYTHING}
+    return admits(node, {"spec": {**spec, "affinity": affinity} if labels is None else spec})
+
+
+class TestNodes:
+    """Where a Pod may go, before and after."""
+
+    @pytest.mark.rule("N3", "N2")
+    @given(translated())
+    def test_no_node_is_admitted_that_the_user_excluded(self, case: Case) -> None:
+        for node in case.nodes:
+            if selected(case.after, node):
+                assert selected(case.before, node)
+
+    @pytest.mark.rule("N3", "N2")
+    @given(translated())
+    def test_no_node_is_admitted_that_has_no_candidate(self, case: Case) -> None:
+        for node in case.nodes:
+            if selected(case.after, node):
+                assert any(is_of(row, node) for row in case.candidates)
+
+    @pytest.mark.rule("N3", "N4", "N5")
+    @given(translated())
+    def test_no_node_of_a_candidate_is_lost(self, case: Case) -> None:
+        own = case.before["spec"].get("tolerations") or []
+        for node in case.nodes:
+            for row in case.candidates:
+                if not is_of(row, node) or not selected(case.before, node):
+                    continue
+                assert selected(case.after, node)
+                if tolerated([*own, *row["tolerations"]], node):
+                    event("a node of a candidate")
+                    assert admits(node, case.after)
+
+    @pytest.mark.rule("N4")
+    @given(translated())
+    def test_every_candidate_has_a_node_that_its_labels_do_not_exclude(self, case: Case) -> None:
+        """No term list is ever emptied, and SmallestFit never picks what cannot be met."""
+        node = (case.after["spec"].get("affinity") or {}).get("nodeAffinity") or {}
+        required = node.get(REQUIRED)
+
+        assert required is None or required["nodeSelectorTerms"]
+
+
+class TestTerms:
+    """What the user wrote stays, term by term."""
+
+    @pytest.mark.rule("N3")
+    @given(translated())
+    def test_every_term_begins_as_one_of_theirs(self, case: Case) -> None:
+        before, after = (
+            (
+                ((pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED) or {}
+            ).get("nodeSelectorTerms", [])
+            for pod in (case.before, case.after)
+        )
+        if not before:
+            return
+        for term in after:
+            theirs = [
+                one
+                for one in before
+                if (one.get("matchExpressions") or [])
+                == (term.get("matchExpressions") or [])[: len(one.get("matchExpressions") or [])]
+                and one.get("matchFields") == term.get("matchFields")
+            ]
+            assert theirs
+        empty = [one for one in before if not any(one.values())]
+        assert [one for one in after if not any(one.values())] == empty
+
+    @pytest.mark.rule("N4")
+    @given(translated())
+    def test_the_node_selector_only_grows(self, case: Case) -> None:
+        before = case.before["spec"].get("nodeSelector") or {}
+        after = case.after["spec"].get("nodeSelector") or {}
+
+        assert before.items() <= after.items()
+
+
+class TestTolerations:
+    """N5 and N9: appended, of the candidates only, never all-embracing."""
+
+    @pytest.mark.rule("N5", "N9")
+    @given(translated())
+    def test_what_is_added(self, case: Case) -> None:
+        before = case.before["spec"].get("tolerations") or []
+        after = case.after["spec"].get("tolerations") or []
+        added = after[len(before) :]
+
+        assert after[: len(before)] == before
+        for toleration in added:
+            assert toleration["key"]
+            assert not toleration["key"].startswith("gpuspec.preferred.jp/") or (
+                toleration["key"] == RESERVED and toleration["operator"] == "Equal"
+            )
+        allowed = [one for row in case.candidates for one in row["tolerations"]]
+        allowed += [
+            {"key": RESERVED, "value": f"{row['name']}-{row['vram']}", "effect": "NoSchedule"}
+            for row in case.candidates
+        ]
+        for node in case.nodes:
+            if tolerated(after, node):
+                assert tolerated([*before, *allowed], node)
+
+
+class TestPreferences:
+    """N6: on nodes that are of one row each, cheaper scores higher."""
+
+    @pytest.mark.rule("N6")
+    @given(translated())
+    def test_cheaper_scores_higher(self, case: Case) -> None:
+        before, after = (
+            ((pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}).get(PREFERRED) or []
+            for pod in (case.before, case.after)
+        )
+        assert after[: len(before)] == before
+        placement = case.outcome.placement
+        assert placement is not None
+        scores: dict[int, set[int]] = {}
+        for node in case.nodes:
+            costs = {row["cost"] for row in case.candidates if is_of(row, node)}
+            if len(costs) == 1:
+                scores.setdefault(costs.pop(), set()).add(_score(placement.preferred, node))
+        if not case.table.prefer_cheaper:
+            return
+        for cost, found in scores.items():
+            event("scored")
+            for other, others in scores.items():
+                assert cost >= other or min(found) > max(others)
+
+
+def _score(preferred: Iterable[Json], node: Json) -> int:
+    """The sum that the scheduler computes; alternatives of one weight count once here."""
+    met = {
+        one["weight"]
+        for one in preferred
+        if selected(
+            {
+                "spec": {
+                    "affinity": {
+                        "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [one["preference"]]}}
+                    }
+                }
+            },
+            node,
+        )
+    }
+    return sum(met)
+
+
+class TestMonotone:
+    """What a Pod says more never gives it more nodes."""
+
+    @pytest.mark.rule("N3", "N4")
+    @given(translated(), st.data())
+    def test_one_more_selector(self, case: Case, data: st.DataObject) -> None:
+        key, value = data.draw(st.sampled_from([("model", "a"), ("tier", "x"), ("zone", "east")]))
+        narrower = deepcopy(case.before)
+        narrower["spec"].setdefault("priorityClassName", "low")
+        if case.before["spec"].get("priorityClassName") == "high":
+            return
+        narrower["spec"]["nodeSelector"] = {
+            **(narrower["spec"].get("nodeSelector") or {}),
+            key: value,
+        }
+        became = outcome(narrower, Snapshot(case.table))
+        if became.verdict is not Verdict.PATCHED:
+            return
+        after = write(narrower, became.edits).after
+        for node in case.nodes:
+            if selected(after, node):
+                assert selected(case.before, node)
