@@ -22,7 +22,7 @@ DOMAIN = "preferred.jp"
 GPU = "nvidia.com/gpu"
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
-_PFN_TABLE = Path(__file__).parent / "fixtures" / "pfn-table.yaml"
+PFN_TABLE = Path(__file__).parent / "fixtures" / "pfn-table.yaml"
 
 
 class PodBuilder:
@@ -203,7 +203,7 @@ def make_table(*rows: Json, **fields: object) -> Table:
 @cache
 def pfn_table() -> Table:
     """Load the table of the worked candidates (semantics §8)."""
-    return load_table(_PFN_TABLE.read_bytes())
+    return load_table(PFN_TABLE.read_bytes())
 
 
 def pfn() -> Snapshot:
