@@ -121,7 +121,7 @@ def _fitting(names: list[str]) -> str:
     for name in names:
         size += len(name) + 2
         if size > _NAMES_BYTES:
-            rest = f'{len(names) - len(shown)} more, which "gpuspec explain any" lists'
+            rest = f'{len(names) - len(shown)} more ("gpuspec explain any --all")'
             return f"{', '.join(shown)} and {rest}"
         shown.append(name)
     return ", ".join(shown)

@@ -120,6 +120,18 @@ def correct(text: str, knows: Callable[[str], bool]) -> str | None:
     return None if corrected == text else corrected
 
 
+def almost(text: str, knows: Callable[[str], bool]) -> str | None:
+    """Return the spec that a key which is none of ours was probably meant as, None if it was not.
+
+    ``a100-80gb``, ``gpus-a100`` and ``gpu_a100`` are left as they are (G4), and nobody means them.
+    """
+    meant = f"gpu-{re.sub(r'^gpus?[-_]?', '', text.lower())}"
+    match = _SPEC.fullmatch(meant)
+    if match is not None and (match[1] == ANY or knows(match[1])):
+        return meant
+    return correct(meant, knows)
+
+
 def name_problem(name: str) -> str:
     """Say why a row may not be called this, or "" where it may (G6)."""
     if not _NAME.fullmatch(name):

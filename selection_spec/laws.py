@@ -88,8 +88,6 @@ def _row(row: DeviceRow, domain: str) -> Found:
             yield field, _error(str(field[0]).removesuffix("es"), name, what, hint, "G6")
     if vram_gb(row.vram) is None:
         yield ("vram",), _error("vram", row.vram, "is no nominal memory", _vram_hint(row.vram))
-    if what := label_value_problem(row.arch) or ("is empty" if not row.arch else ""):
-        yield ("arch",), _error("arch", row.arch, what, "write a value of kubernetes.io/arch")
     yield from _nodes(row)
     yield from _tolerations(row)
     if what := resource_name_problem(row.resource):

@@ -86,8 +86,8 @@ class Resolution:
     containers: tuple[ContainerRows, ...]
     steps: tuple[Step, ...]
     peaks: Mapping[str, int]
-    skipped: int = 0
-    left_out: int = 0
+    skipped: int
+    left_out: int
 
 
 def choose_policy(table: Table, priority_class: str | None, priority: int | None) -> PolicyChoice:
@@ -125,11 +125,11 @@ def resolve(
 def cure(resolution: Resolution) -> Row | None:
     """Return the first row that a denied Pod would get if it named it (D6), None if none.
 
-    A row fits or not whatever the other rows are, so that all withheld ones are tried at once.
+    A row fits or not whatever the other rows are, so that all of them are opened at once; those
+    that took part before have failed already.
     """
-    table, demand = resolution.table, resolution.demand
-    withheld = table.index.all & ~table.index.open_to_any & ~resolution.named
-    opened = _Resolving(table, demand, Policy.EVERY_FIT, NOTHING_KNOWN, withheld)
+    table = resolution.table
+    opened = _Resolving(table, resolution.demand, Policy.EVERY_FIT, NOTHING_KNOWN, table.index.all)
     if opened.narrow():
         return None
     return table.rows[first(opened.steps[-1].after)]

@@ -24,6 +24,9 @@ _MAX_COST = 1_000_000
 
 PolicyName = Literal["EveryFit", "SmallestFit"]
 
+# What Kubernetes is built for: the values that a kubelet may report.
+Architecture = Literal["386", "amd64", "arm", "arm64", "loong64", "ppc64le", "riscv64", "s390x"]
+
 
 class _Part(BaseModel):
     """Strict, closed and frozen; keys in camelCase as everywhere in Kubernetes."""
@@ -82,7 +85,9 @@ class DeviceRow(_Part):
     os: Literal["linux", "windows"] = Field(
         default="linux", description="Operating system of its nodes."
     )
-    arch: str = Field(default="amd64", description="Value of kubernetes.io/arch on its nodes.")
+    arch: Architecture = Field(
+        default="amd64", description="Value of kubernetes.io/arch on its nodes."
+    )
     nodes: NodeMatch = Field(description="How its nodes are recognised.")
     tolerations: list[TolerationPart] = Field(
         default=[], description="What Pods need to tolerate to run on its nodes."
@@ -159,6 +164,15 @@ class TableDocument(_Part):
 
 _Model = TypeVar("_Model", bound=_Part)
 
+_STAND_INS: dict[str, object] = {
+    "perNode": 1,
+    "nodes": {"matchLabels": {"stand-in": "stand-in"}},
+    "resource": "stand-in.example/device",
+    "policy": "EveryFit",
+    "classNames": ["stand-in"],
+    "minValue": 0,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -184,6 +198,26 @@ def well_shaped(document: object) -> Parts:
 def _items(model: type[_Model], items: object) -> dict[int, _Model]:
     found = {}
     for number, item in enumerate(items if isinstance(items, list) else ()):
-        with suppress(ValidationError):
-            found[number] = model.model_validate(item)
+        part = _mended(model, item, number)
+        if part is not None:
+            found[number] = part
     return found
+
+
+def _mended(model: type[_Model], item: object, number: int) -> _Model | None:
+    """Return an item whose misshapen fields are replaced by ones that break no law.
+
+    What is wrong with their shape is told elsewhere; the other fields can be judged all the same.
+    """
+    try:
+        return model.model_validate(item)
+    except ValidationError as error:
+        wrong = {detail["loc"][0] for detail in error.errors() if detail["loc"]}
+    if not isinstance(item, dict):
+        return None
+    stand_ins = {"name": f"row-{number}x", "vram": "1gb", **_STAND_INS}
+    mended = {key: value for key, value in item.items() if key not in wrong}
+    mended |= {key: stand_ins[key] for key in wrong if key in stand_ins}
+    with suppress(ValidationError):
+        return model.model_validate(mended)
+    return None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
@@ -34,6 +33,9 @@ class Table:
 
     Attributes:
         rows: The rows in D8 order: cheapest, then smallest, then by name.
+        index: The sets of rows by every property that a rule asks for.
+        names: Every device name and alias that users may write.
+        resources: The extended resources that any row's devices are requested by (A5).
         digest: The first 16 hex digits of the SHA-256 of the canonical spec: the same for the same
             content, whatever its spelling or order.
     """
@@ -48,20 +50,16 @@ class Table:
     mixed_nodes: bool = False
     has_health: bool = False
 
-    @cached_property
-    def index(self) -> RowIndex:
-        """The sets of rows by every property that a rule asks for."""
-        return RowIndex(self.rows)
+    # Worked out while the table is loaded, not by the first Pod that meets it.
+    index: RowIndex = field(init=False, repr=False, compare=False)
+    names: frozenset[str] = field(init=False, repr=False, compare=False)
+    resources: frozenset[str] = field(init=False, repr=False, compare=False)
 
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """Every device name and alias that users may write."""
-        return frozenset(self.index.by_name)
-
-    @cached_property
-    def resources(self) -> frozenset[str]:
-        """The extended resources that any row's devices are requested by (A5)."""
-        return frozenset(row.resource for row in self.rows)
+    def __post_init__(self) -> None:
+        index = RowIndex(self.rows)
+        object.__setattr__(self, "index", index)
+        object.__setattr__(self, "names", frozenset(index.by_name))
+        object.__setattr__(self, "resources", frozenset(index.by_resource))
 
     def select(self, rows: int) -> tuple[Row, ...]:
         """Return the rows of a set, in D8 order."""

@@ -70,6 +70,11 @@ class Metrics:
             "Changed selection tables that were taken up (success) or refused (failure).",
             self.registry,
         )
+        self._table_refused = Gauge(
+            "gpuspec_table_refused",
+            "1 while the newest table is refused and an older one decides, else 0.",
+            registry=self.registry,
+        )
         self._certificate_reloads = _results(
             "gpuspec_certificate_reloads_total",
             "Changed serving certificates that were taken up (success) or refused (failure).",
@@ -94,8 +99,9 @@ class Metrics:
         self._review_seconds.observe(seconds)
 
     def table_reloaded(self, result: Reload) -> None:
-        """Count one changed table."""
+        """Count one changed table, and remember whether it is the one that decides."""
         self._table_reloads[result].inc()
+        self._table_refused.set(result is Reload.FAILURE)
 
     def table_in_use(self, name: str, digest: str) -> None:
         """Name the table that decides from now on."""

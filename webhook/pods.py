@@ -12,7 +12,7 @@ from typing import Any
 from selection_spec.demand import Demand, Kind, Need
 from selection_spec.denial import MAX_SUGGESTIONS, path_of, unknown_name, who
 from selection_spec.errors import Level, Problem, QuantityError, SpecError
-from selection_spec.grammar import is_ours, looks_misspelt, misspelt, parse_spec
+from selection_spec.grammar import almost, is_ours, looks_misspelt, misspelt, parse_spec
 from selection_spec.quantity import Quantity, parse_quantity
 from selection_spec.table import Table
 from webhook.selectors import pod_terms
@@ -131,6 +131,7 @@ class _Reader:
         """Read one container's keys and what it asks for beside them."""
         resources = container["resources"]
         place = Need(container["name"], _kind(container, path[0]), f"spec.{path[0]}[{path[1]}]")
+        self._warn_of_near_misses(resources, place)
         asks = [
             ask
             for key in self._keys(resources)
@@ -168,9 +169,21 @@ class _Reader:
             return
         for place, resource in self._raw_only:
             text = f"{who(place)} asks for {resource} by itself; it gets devices of the same node"
-            self.request.warnings.append(
-                Problem(text, f"{place.path}.resources", rule="A6", level=Level.WARNING)
-            )
+            self._warn(text, place, "A6")
+
+    def _warn_of_near_misses(self, resources: dict[str, Any], place: Need) -> None:
+        """A key of our domain that is none of ours passes (G4); say so where one was meant."""
+        prefix, knows = self.prefix, self.table.names.__contains__
+        keys = dict.fromkeys(key for side in SIDES for key in resources.get(side) or ())
+        for key in keys:
+            text = key.removeprefix(prefix)
+            if text == key or is_ours(text) or (meant := almost(text, knows)) is None:
+                continue
+            self._warn(f"{who(place)}: {key} is no spec; {prefix}{meant} would be", place, "G4")
+
+    def _warn(self, text: str, place: Need, rule: str) -> None:
+        path = f"{place.path}.resources"
+        self.request.warnings.append(Problem(text, path, rule=rule, level=Level.WARNING))
 
     def _keys(self, resources: dict[str, Any]) -> list[str]:
         """Return the keys of ours in limits and requests, each once, in order (G4)."""
@@ -196,6 +209,8 @@ class _Reader:
         except QuantityError as error:
             self.request.problems += error.problems
             return None
+        if not count and any(resources[side][key] is None for side in sides):
+            self._warn(f"{who(place)}: {key} has no amount, which asks for no device", place, "A3")
         return Ask(path, key, sides, replace(need, count=count) if count else None)
 
     def _spelt(self, key: str, place: Need) -> Need | None:

@@ -8,42 +8,54 @@ import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
+from textwrap import dedent
 
 import yaml
 
 from tests.contract.kustomize import MANIFESTS, REPOSITORY
 
-IN_A_CLUSTER = re.compile(r"kubectl |python -m certs ")
+IN_A_CLUSTER = re.compile(r"kubectl |\.venv/bin/python -m certs ")
 
 _BIN = Path(sysconfig.get_path("scripts"))
 
-_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILES = {"Pod": "pod.yaml", "DaemonSet": "daemonset.yaml", "SelectionTable": "table.yaml"}
+_FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+_MINE = "manifests/overlays/mine"
+_FILES = {
+    "Pod": "pod.yaml",
+    "DaemonSet": "daemonset.yaml",
+    "SelectionTable": "table.yaml",
+    "Kustomization": f"{_MINE}/kustomization.yaml",
+}
 
 TEXT = (REPOSITORY / "README.md").read_text()
 
 
 def commands() -> list[str]:
     """Every line of every shell block, each once."""
-    lines = [
-        line for kind, body in _FENCE.findall(TEXT) if kind == "sh" for line in body.splitlines()
-    ]
+    lines = [line for kind, body in _blocks() if kind == "sh" for line in body.splitlines()]
     return list(dict.fromkeys(line for line in lines if line))
+
+
+def _blocks() -> list[tuple[str, str]]:
+    """Every fenced block as its language and its text, without the indentation of a list."""
+    return [(kind, dedent(body)) for kind, body in _FENCE.findall(TEXT)]
 
 
 def write_files(folder: Path) -> None:
     """Write the documents that the README shows under their names there, and the manifests."""
     shutil.copytree(MANIFESTS, folder / "manifests", ignore=shutil.ignore_patterns("pki"))
-    for kind, body in _FENCE.findall(TEXT):
+    (folder / _MINE).mkdir()
+    for kind, body in _blocks():
         document = yaml.safe_load(body) if kind == "yaml" else None
         if isinstance(document, dict) and document.get("kind") in _FILES:
             (folder / _FILES[document["kind"]]).write_text(body)
+    shutil.copy(folder / "table.yaml", folder / _MINE)
 
 
 def run(command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command with the project's programs first on the path, as after ``make demo``."""
     return subprocess.run(
-        command.split(),
+        command.replace(".venv/bin", str(_BIN)).split(),
         cwd=cwd,
         env=os.environ | {"PATH": f"{_BIN}{os.pathsep}{os.environ['PATH']}"} | environment,
         capture_output=True,

@@ -39,8 +39,10 @@ def trusted(folder: Path, *, days: float = 0) -> bool:
 def test_the_first_run_makes_four_files_and_says_what_they_are(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "pki"
     assert run(folder) == [
-        f"{folder}: new certificate authority, valid until 2036-12-29 (there is no authority certificate yet)",
-        f"{folder}: new server certificate, valid until 2028-01-01 (there is no server certificate yet)",
+        f"{folder}: new certificate authority, valid until 2036-12-29 "
+        "(there is no authority certificate yet)",
+        f"{folder}: new server certificate, valid until 2028-01-01 "
+        "(there is no server certificate yet)",
         (
             f"{folder}: it names gpuspec-webhook.gpuspec-system.svc, "
             "gpuspec-webhook.gpuspec-system.svc.cluster.local, gpuspec-webhook.gpuspec-system"
@@ -67,7 +69,9 @@ def test_a_renewed_certificate_has_the_same_authority(tmp_path: Path) -> None:
     run(tmp_path)
     before = contents(tmp_path)
     first, second = run(tmp_path, days=250)
-    assert first.startswith(f"{tmp_path}: new server certificate, valid until 2028-09-07 (the server")
+    assert first.startswith(
+        f"{tmp_path}: new server certificate, valid until 2028-09-07 (the server"
+    )
     assert second.startswith(f"{tmp_path}: it names ")
     after = contents(tmp_path)
     assert {name for name in after if after[name] != before[name]} == {"tls.crt", "tls.key"}

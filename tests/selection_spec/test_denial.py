@@ -136,7 +136,7 @@ def test_of_many_names_as_many_as_fit() -> None:
         "nearest: card-7-x, card-17-x, card-27-x; all: card-0-x, card-1-x, card-10-x, card-11-x, "
         "card-12-x, card-13-x, card-14-x, card-15-x, card-16-x, card-17-x, card-18-x, card-19-x, "
         "card-2-x, card-20-x, card-21-x, card-22-x, card-23-x, card-24-x, card-25-x, card-26-x, "
-        'card-27-x, card-28-x and 38 more, which "gpuspec explain any" lists'
+        'card-27-x, card-28-x and 38 more ("gpuspec explain any --all")'
     )
 
 

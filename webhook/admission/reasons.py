@@ -33,7 +33,7 @@ class Reason(StrEnum):
 _SENTENCES = {
     Reason.TRANSLATED: "The spec became a resource and a place.",
     Reason.ZERO_REMOVED: "A spec of zero devices was removed (A3).",
-    Reason.NO_SPEC: "The Pod has no spec of this table's domain.",
+    Reason.NO_SPEC: "No container has a key <domain>/gpu-... of this table.",
     Reason.OTHER_OPERATION: "Not the creation of a Pod (R1).",
     Reason.MIRROR_POD: "The kubelet has already started this Pod (N7).",
     Reason.LEFT_AS_IS: "A field has a shape that the API server refuses later (R6).",

@@ -16,7 +16,7 @@ from webhook.admission.reasons import Reason, reason_of_rule
 from webhook.jsonpatch import Edit
 from webhook.mutators import gpu
 from webhook.placement.node import NodePlacement
-from webhook.pods import PodRequest, is_mirror, read
+from webhook.pods import PodRequest, daemon_set_of, is_mirror, read
 from webhook.shapes import unreadable
 from webhook.snapshot import Snapshot
 
@@ -34,13 +34,16 @@ class Context:
     """What is known of a Pod beside itself.
 
     Attributes:
-        is_template: It is a workload's template, not yet a Pod (N8).
+        is_template: It is a workload's template, so that no owner has made a Pod of it yet.
+        daemon_set: The name of the DaemonSet whose template it is, where that is to be judged as
+            admission judges the Pods made from it (N8).
         priority_class: Stands in for ``spec.priorityClassName``.
         priority: Stands in for ``spec.priority``.
         policy: Judge by this policy, whatever the priority says.
     """
 
     is_template: bool = False
+    daemon_set: str | None = None
     priority_class: str | None = None
     priority: int | None = None
     policy: Policy | None = None
@@ -82,12 +85,13 @@ def translate(pod: object, context: Context, snapshot: Snapshot) -> Outcome:
         return _left_as_is(where)
     request = read(pod, snapshot.table)
     if request.is_empty:
-        return Outcome(Verdict.UNCHANGED, Reason.NO_SPEC)
+        return Outcome(Verdict.UNCHANGED, Reason.NO_SPEC, warnings=tuple(request.warnings))
     if is_mirror(pod):
         text = "a mirror Pod is left as it is: the kubelet has already started it"
         return Outcome(Verdict.UNCHANGED, Reason.MIRROR_POD, warnings=(_warning(text, "N7"),))
     choice = _policy(pod["spec"], context, snapshot)
-    mutation = gpu.mutate(pod, request, choice, snapshot, is_template=context.is_template)
+    owner = context.daemon_set if context.is_template else daemon_set_of(pod)
+    mutation = gpu.mutate(pod, request, choice, snapshot, daemon_set=owner)
     if mutation.problems:
         verdict, reason = Verdict.DENIED, reason_of_rule(mutation.problems[0].rule)
     elif mutation.resolution is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path as File
 from typing import Any
 
 import click
@@ -11,8 +12,6 @@ from selection_spec.grammar import is_ours
 from webhook.admission.translate import Context
 from webhook.cli.explanation import Explanation, as_json, as_text, difference, explained
 from webhook.cli.inputs import (
-    UnreadableError,
-    context_of,
     priority_options,
     read_manifests,
     read_table,
@@ -29,19 +28,22 @@ from webhook.workloads import pod_templates
     epilog="""\b
 Examples:
   gpuspec explain any-24gb                       one GPU with at least 24 GB
-  gpuspec explain any-24gb:4 --priority-class high
+  gpuspec explain any-24gb:4 --priority-class gpuspec-high
   gpuspec explain a100:8 v100-32gb:2             two containers of one Pod
   gpuspec explain -f job.yaml --table table.yaml
   kubectl get pod p -o yaml | gpuspec explain -f -
 
+With -f, JSON and YAML are lists, one item a Pod template.
 Exit status: 0 allowed, 1 denied, 2 wrong usage or unreadable input."""
 )
 @click.argument("specs", nargs=-1, metavar="[SPEC[:COUNT]]...")
 @click.option(
     "-f",
     "--filename",
+    "filenames",
+    multiple=True,
     metavar="MANIFEST",
-    help="Explain every Pod template of a manifest; - reads standard input.",
+    help="Explain every Pod template of a manifest; - reads standard input. May be repeated.",
 )
 @table_option
 @priority_options
@@ -53,33 +55,40 @@ Exit status: 0 allowed, 1 denied, 2 wrong usage or unreadable input."""
     show_default=True,
     help="How to show it.",
 )
+@click.option("--all", "show_all", is_flag=True, help="A line for each row, however many.")
 @click.pass_context
 def explain(
     ctx: click.Context,
     specs: tuple[str, ...],
-    filename: str | None,
+    filenames: tuple[str, ...],
     table_file: str | None,
     priority_class: str | None,
     priority: int | None,
     output: str,
+    *,
+    show_all: bool,
 ) -> None:
     """Explain which devices a spec stands for, and why not the others.
 
     SPEC is what stands under a container's limits, with or without the domain and the gpu-; each
     is one container of one Pod.
     """
-    if bool(specs) == (filename is not None):
+    if bool(specs) == bool(filenames):
         raise click.UsageError("give either specs, such as any-24gb, or -f MANIFEST")
-    if filename == table_file == "-":
-        raise click.UsageError("standard input can be the manifest or the table, not both")
+    if [*filenames, table_file].count("-") > 1:
+        raise click.UsageError("standard input can be read only once")
     snapshot = Snapshot(read_table(table_file))
-    if filename is None:
+    if specs:
         pod = _pod_of(specs, snapshot.table.domain)
         context = Context(priority_class=priority_class, priority=priority)
         found: list[tuple[str, Path, Explanation]] = [("", (), explained(pod, context, snapshot))]
     else:
-        found = list(_of_manifest(filename, snapshot, priority_class, priority))
-    _show(found, output, is_list=filename is not None)
+        found = [
+            one
+            for filename in filenames
+            for one in _of_manifest(filename, snapshot, priority_class, priority)
+        ]
+    _show(found, output, is_list=bool(filenames), show_all=show_all)
     ctx.exit(0 if all(explanation.allowed for _, _, explanation in found) else 1)
 
 
@@ -87,6 +96,8 @@ def _pod_of(specs: tuple[str, ...], domain: str) -> dict[str, Any]:
     """Return a Pod with one container a spec."""
     containers = []
     for number, text in enumerate(specs, start=1):
+        if File(text).exists():
+            raise click.UsageError(f"{text} is a file; write -f {text} to explain what it holds")
         spec, _, count = text.partition(":")
         prefix, slash, name = spec.rpartition("/")
         if slash and prefix != domain:
@@ -105,26 +116,33 @@ def _pod_of(specs: tuple[str, ...], domain: str) -> dict[str, Any]:
 def _of_manifest(
     file: str, snapshot: Snapshot, priority_class: str | None, priority: int | None
 ) -> Iterator[tuple[str, Path, Explanation]]:
+    """Yield every Pod template of a manifest; a DaemonSet's as its Pods would be judged (N8)."""
     templates = [
         template for document in read_manifests(file) for template in pod_templates(document.value)
     ]
     if not templates:
-        raise UnreadableError(f"{shown(file)}: holds no Pod and no Pod template")
+        click.echo(f"note: {shown(file)} holds no Pod and no Pod template", err=True)
     for template in templates:
-        context = context_of(template.kind, priority_class, priority)
+        name = template.owner.partition("/")[2]
+        context = Context(
+            is_template=template.kind != "Pod",
+            daemon_set=name if template.kind == "DaemonSet" else None,
+            priority_class=priority_class,
+            priority=priority,
+        )
         yield template.owner, template.path, explained(template.pod, context, snapshot)
-        if template.kind == "DaemonSet":
-            text = "its Pods are refused at admission; apply the output of gpuspec mutate"
-            click.echo(f"note: {template.owner}: {text}", err=True)
 
 
-def _show(found: list[tuple[str, Path, Explanation]], output: str, *, is_list: bool) -> None:
+def _show(
+    found: list[tuple[str, Path, Explanation]], output: str, *, is_list: bool, show_all: bool
+) -> None:
     if output == "text":
         texts = []
         for owner, _, explanation in found:
             head = [styled(owner, bold=True)] if owner else []
-            texts.append("\n".join([*head, as_text(explanation)]))
-        click.echo("\n\n".join(texts))
+            texts.append("\n".join([*head, as_text(explanation, show_all=show_all)]))
+        if texts:
+            click.echo("\n\n".join(texts))
         return
     shapes = []
     for owner, path, explanation in found:

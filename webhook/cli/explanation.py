@@ -21,6 +21,9 @@ from webhook.snapshot import Snapshot
 _WIDTH = 80
 _WIDEST_ID = 40
 _SHOWN_VALUES = 4
+
+# What a screen holds beside the rest of an explanation.
+_LONG_TABLE = 12
 _OUTPUT = "ExtendedResource"
 
 
@@ -70,8 +73,12 @@ def candidates(outcome: Outcome) -> list[str]:
 
 
 def difference(explanation: Explanation) -> str:
-    """Return the sentence that says what the unknown priority would change, "" if nothing."""
+    """Return the sentence that says what is not known of the priority, "" if it does not matter."""
     other, choice = explanation.other, explanation.outcome.choice
+    name = explanation.priority_class
+    if name and choice is not None and choice.certain and choice.source == "default":
+        table = explanation.snapshot.table
+        return f"table {table.name} has no rule for priority class {name}"
     if not explanation.differs or other is None or choice is None:
         return ""
     unknown, say = "its priority", "--priority-class or --priority"
@@ -139,12 +146,12 @@ def _placement(explanation: Explanation) -> dict[str, Any] | None:
     }
 
 
-def as_text(explanation: Explanation) -> str:
-    """Return the explanation for people."""
-    return "\n".join(_lines(explanation))
+def as_text(explanation: Explanation, *, show_all: bool = False) -> str:
+    """Return the explanation for people; rows of a long table that share a reason share a line."""
+    return "\n".join(_lines(explanation, show_all=show_all))
 
 
-def _lines(explanation: Explanation) -> Iterator[str]:
+def _lines(explanation: Explanation, *, show_all: bool) -> Iterator[str]:
     outcome, table = explanation.outcome, explanation.snapshot.table
     resolution = outcome.resolution
     if not explanation.allowed:
@@ -165,7 +172,11 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         yield _wrapped(text, "  ", "note: ")
     if resolution is not None:
         yield ""
-        yield from _row_lines(explain(resolution))
+        fates = explain(resolution)
+        is_long = len(fates) > _LONG_TABLE and not show_all
+        yield from _row_lines(list(_by_reason(fates)) if is_long else _one_by_one(fates))
+        if is_long:
+            yield "(a line for each row: --all)"
     if resolution is not None and explanation.allowed:
         yield ""
         yield "The Pod gets:"
@@ -173,13 +184,27 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         yield from _place_lines(outcome.placement)
 
 
-def _row_lines(fates: tuple[Fate, ...]) -> Iterator[str]:
-    wide = min(_WIDEST_ID, max(len("ROW"), *(len(fate.row.id) for fate in fates)))
+def _one_by_one(fates: Iterable[Fate]) -> list[tuple[str, Fate]]:
+    return [(fate.row.id, fate) for fate in fates]
+
+
+def _by_reason(fates: Iterable[Fate]) -> Iterator[tuple[str, Fate]]:
+    """Yield rows that share a rule and a reason as one, those that are kept first."""
+    groups: dict[tuple[bool, str, str], list[Fate]] = {}
+    for fate in fates:
+        groups.setdefault((not fate.kept, fate.rule, fate.why), []).append(fate)
+    for same in sorted(groups.values(), key=lambda same: not same[0].kept):
+        more = f" and {len(same) - 1} more" if len(same) > 1 else ""
+        yield f"{same[0].row.id}{more}", same[0]
+
+
+def _row_lines(rows: Sequence[tuple[str, Fate]]) -> Iterator[str]:
+    wide = min(_WIDEST_ID, max(len("ROW"), *(len(name) for name, _ in rows)))
     indent = " " * len(f"{'':{wide}}  KEPT  RULE  ")
     yield f"{'ROW':{wide}}  KEPT  RULE  WHY"
-    for fate in fates:
+    for name, fate in rows:
         kept = "yes" if fate.kept else "no"
-        head = f"{fate.row.id:{wide}}  {kept:4}  {fate.rule:4}  "
+        head = f"{name:{wide}}  {kept:4}  {fate.rule:4}  "
         if len(head) > len(indent):
             line = f"{head.rstrip()}\n{_wrapped(fate.why, indent)}"
         else:
@@ -197,7 +222,7 @@ def _resource_lines(resolution: Resolution) -> Iterator[str]:
 def _place_lines(placement: NodePlacement | None) -> Iterator[str]:
     """Say where the Pod may run, beside what it says itself."""
     if placement is None:
-        yield "  no place: its spec.nodeName names one (N7)"
+        yield "  no node affinity and no tolerations: its spec.nodeName already names a node"
         return
     for number, term in enumerate(placement.terms):
         head = "  or one with: " if number else "  requires a node with: "

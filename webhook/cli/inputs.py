@@ -12,7 +12,9 @@ import click
 from selection_spec.documents import Document, load_manifests
 from selection_spec.errors import DocumentError, GpuspecError, Problem
 from selection_spec.table import Table, builtin_table, load_table
-from webhook.admission.translate import Context
+
+# More than anybody mends in one go; a binary file by mistake has thousands.
+_SHOWN_PROBLEMS = 50
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -103,10 +105,8 @@ def shown(file: str) -> str:
     return "<stdin>" if file == "-" else file
 
 
-def context_of(kind: str, priority_class: str | None, priority: int | None) -> Context:
-    """Return the context of a Pod template that belongs to an object of a kind."""
-    return Context(is_template=kind != "Pod", priority_class=priority_class, priority=priority)
-
-
 def _unreadable(file: str, error: GpuspecError) -> UnreadableError:
-    return UnreadableError("\n".join(one.located(shown(file)) for one in error.problems))
+    lines = [one.located(shown(file)) for one in error.problems]
+    more = len(lines) - _SHOWN_PROBLEMS
+    rest = [f"{shown(file)}: and {more} more problems"] if more > 0 else []
+    return UnreadableError("\n".join([*lines[:_SHOWN_PROBLEMS], *rest]))

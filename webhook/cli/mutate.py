@@ -7,10 +7,9 @@ from typing import Any, cast
 import click
 
 from selection_spec.documents import Document
-from webhook.admission.translate import Verdict
+from webhook.admission.translate import Context, Verdict
 from webhook.cli.explanation import difference, explained
 from webhook.cli.inputs import (
-    context_of,
     priority_options,
     read_manifests,
     read_table,
@@ -82,7 +81,9 @@ def _translate(
     edits: list[Edit] = []
     denied = False
     for template in pod_templates(document.value):
-        context = context_of(template.kind, priority_class, priority)
+        context = Context(
+            is_template=template.kind != "Pod", priority_class=priority_class, priority=priority
+        )
         explanation = explained(template.pod, context, snapshot)
         outcome = explanation.outcome
         report(outcome.warnings, "warning", template.owner)

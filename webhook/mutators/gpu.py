@@ -13,7 +13,7 @@ from selection_spec.rows import Row
 from webhook import marks
 from webhook.jsonpatch import Drop, Edit, Put
 from webhook.placement import node
-from webhook.pods import Ask, PodRequest, daemon_set_of, demand_of
+from webhook.pods import Ask, PodRequest, demand_of
 from webhook.snapshot import Snapshot
 
 # What a row adds to a plan at most: terms, preferences and tolerations that no other row shares.
@@ -47,7 +47,7 @@ def mutate(
     choice: PolicyChoice,
     snapshot: Snapshot,
     *,
-    is_template: bool,
+    daemon_set: str | None,
 ) -> Mutation:
     """Translate every spec of a readable Pod.
 
@@ -56,11 +56,11 @@ def mutate(
         request: What ``pods.read`` found in it.
         choice: The Pod's policy (D3).
         snapshot: The table and what is known of its rows.
-        is_template: Whether this is a workload's template, which no DaemonSet controls yet (N8).
+        daemon_set: The name of the DaemonSet that controls the Pod, None if none does (N8).
     """
     wrong = list(request.problems)
-    if not is_template and request.wants_devices:
-        wrong += _daemon_set(pod)
+    if daemon_set is not None and request.wants_devices:
+        wrong.append(_daemon_set(daemon_set))
     wanted = [ask for ask in request.asks if ask.need is not None]
     if not wanted or wrong:
         answer = _answer_of(pod, request, choice, snapshot) if wanted else None
@@ -68,6 +68,7 @@ def mutate(
         return Mutation(
             edits=() if wrong else tuple(_zeros(request)),
             problems=tuple(wrong),
+            warnings=() if wrong else tuple(request.warnings),
             resolution=answer.resolution if answer is not None else None,
         )
     answer = _answer_of(pod, request, choice, snapshot)
@@ -143,14 +144,12 @@ def _resources(request: PodRequest, row: Row) -> Iterator[Edit]:
                 yield Put(path, str(ask.need.count), "N1")
 
 
-def _daemon_set(pod: dict[str, Any]) -> Iterator[Problem]:
-    name = daemon_set_of(pod)
-    if name is not None:
-        yield Problem(
-            f'this Pod belongs to DaemonSet "{name}", which picks its nodes before admission, so '
-            "it would pend for ever",
-            "metadata.ownerReferences",
-            'put selectors, tolerations and resource into its template: "gpuspec mutate -f FILE" '
-            "writes them",
-            "N8",
-        )
+def _daemon_set(name: str) -> Problem:
+    return Problem(
+        f'this Pod belongs to DaemonSet "{name}", which picks its nodes before admission, so it '
+        "would pend for ever",
+        "metadata.ownerReferences",
+        'put selectors, tolerations and resource into its template: "gpuspec mutate -f FILE" '
+        "writes them",
+        "N8",
+    )

@@ -186,10 +186,30 @@ def test_what_only_begins_like_a_spec_is_a_name(spec: str) -> None:
 
 def test_the_builtin_table_fits_80_columns() -> None:
     for spec in ("any", "any-24gb:16", "any-9999gb", "nothing"):
-        result = run("explain", spec)
+        result = run("explain", spec, "--all")
         assert result.exit_code in (0, 1)
         assert max(map(len, result.stdout.splitlines())) <= 80
         assert all(row.id in result.stdout for row in builtin_table().rows)
+
+
+def test_rows_of_a_long_table_that_share_a_reason_share_a_line() -> None:
+    text = run("explain", "t4").stdout
+    assert (
+        text.partition("\n\n")[2]
+        == """\
+ROW                       KEPT  RULE  WHY
+t4-16gb                   yes   D4    16 GB, any amount is fine; 1 of 16 on a
+                                      node
+gtx-1080-8gb and 63 more  no    G2    is not called t4
+(a line for each row: --all)
+
+The Pod gets:
+  limits of main: nvidia.com/gpu: 1
+  requires a node with: nvidia.com/gpu.product = Tesla-T4
+  tolerates: nvidia.com/gpu:NoSchedule,
+    gpuspec.preferred.jp/reserved=t4-16gb:NoSchedule
+"""
+    )
 
 
 def test_long_names_keep_to_80_columns(tmp_path: Path) -> None:
@@ -486,15 +506,71 @@ def test_json_of_a_manifest_is_a_list() -> None:
 
 
 @pytest.mark.rule("N8")
-def test_a_daemon_set_is_explained_with_a_note() -> None:
+def test_a_daemon_set_is_judged_as_its_pods_will_be() -> None:
     manifest = _DEPLOYMENT.partition("---")[0].replace("Deployment", "DaemonSet")
     result = on_table("explain", "-f", "-", stdin=manifest)
-    assert result.exit_code == 0
-    assert result.stdout.startswith("DaemonSet/train\nallowed: a30-24gb\n")
-    assert result.stderr == (
-        "note: DaemonSet/train: its Pods are refused at admission; "
-        "apply the output of gpuspec mutate\n"
+    assert result.exit_code == 1
+    assert result.stdout.startswith(
+        'DaemonSet/train\ndenied\n  this Pod belongs to DaemonSet "train", which picks its nodes'
     )
+    assert "a30-24gb   yes" in result.stdout
+
+
+def test_several_manifests_are_all_explained(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        pod = make_pod(name).container("main", any_24gb=1).build()
+        (tmp_path / name).write_text(json.dumps(pod))
+    result = on_table("explain", *(f"-f{tmp_path / name}" for name in ("one", "two")), "-o", "json")
+    assert [one["object"] for one in answer(result)] == ["Pod/one", "Pod/two"]
+
+
+def test_a_file_that_is_taken_for_a_spec(tmp_path: Path) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text("{}")
+    result = run("explain", str(file))
+    assert result.exit_code == 2
+    assert f"write -f {file} to explain what it holds" in " ".join(result.stderr.split())
+
+
+def test_a_class_that_no_rule_names_is_pointed_out() -> None:
+    text = run("explain", "t4", "--priority-class", "gpuspec-hihg").stdout
+    assert "\nnote: table default has no rule for priority class gpuspec-hihg\n" in text
+    assert "note:" not in run("explain", "t4", "--priority-class", "gpuspec-high").stdout
+
+
+@pytest.mark.rule("G4")
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("a30", "gpu-a30"),
+        ("a100-80gb", "gpu-a100-80gb"),
+        ("gpus-a30", "gpu-a30"),
+        ("gpu_a30", "gpu-a30"),
+        ("any-24gb", "gpu-any-24gb"),
+        ("GPUS-A30-24", "gpu-a30-24gb"),
+    ],
+)
+def test_a_key_that_only_looks_like_a_spec_passes_with_a_warning(key: str, meant: str) -> None:
+    pod = make_pod().container("main", {f"preferred.jp/{key}": 1}).build()
+    text = _text("-f", "-", stdin=json.dumps(pod))
+    warning = (
+        f'warning: container "main": preferred.jp/{key} is no spec; preferred.jp/{meant} would be'
+    )
+    assert warning in " ".join(text.split())
+
+
+@pytest.mark.rule("G4")
+@pytest.mark.parametrize("key", ["network", "gpudirect-nic", "mncore", "b200"])
+def test_other_keys_of_the_domain_pass_in_silence(key: str) -> None:
+    pod = make_pod().container("main", {f"preferred.jp/{key}": 1}).build()
+    assert "warning" not in _text("-f", "-", stdin=json.dumps(pod))
+
+
+@pytest.mark.rule("A3")
+def test_a_forgotten_amount_is_pointed_out() -> None:
+    pod = make_pod().container("main", {"preferred.jp/gpu-a30": None}).build()
+    text = " ".join(_text("-f", "-", stdin=json.dumps(pod)).split())
+    assert 'container "main": preferred.jp/gpu-a30 has no amount, which asks for no device' in text
 
 
 @pytest.mark.rule("N8")
@@ -513,7 +589,7 @@ def test_a_pod_without_a_spec() -> None:
     result = on_table("explain", "-f", "-", stdin=pod)
     assert result.exit_code == 0
     assert result.stdout == (
-        "Pod/train\nallowed, unchanged: The Pod has no spec of this table's domain.\n"
+        "Pod/train\nallowed, unchanged: No container has a key <domain>/gpu-... of this table.\n"
     )
     (found,) = answer(on_table("explain", "-f", "-", "-o", "json", stdin=pod))
     assert found["allowed"] is True
@@ -529,7 +605,7 @@ def test_a_pod_that_has_its_node() -> None:
         """
 The Pod gets:
   limits of main: nvidia.com/gpu: 1
-  no place: its spec.nodeName names one (N7)
+  no node affinity and no tolerations: its spec.nodeName already names a node
 """
     )
 
@@ -577,7 +653,7 @@ def test_warnings_are_part_of_the_answer() -> None:
         ),
         (
             ["-f", "-", "--table", "-"],
-            "standard input can be the manifest or the table, not both",
+            "standard input can be read only once",
         ),
         (["any", "--priority", "high"], "'high' is not a valid integer"),
         (["any", "-o", "xml"], "'xml' is not one of 'text', 'json', 'yaml'"),
@@ -638,8 +714,6 @@ def test_a_bad_table_is_refused_with_all_its_problems(tmp_path: Path) -> None:
                 ),
             ],
         ),
-        ("", ["<stdin>: holds no Pod and no Pod template"]),
-        ("kind: ConfigMap\n", ["<stdin>: holds no Pod and no Pod template"]),
     ],
 )
 def test_manifests_that_cannot_be_explained(text: str, said: list[str]) -> None:
@@ -647,6 +721,21 @@ def test_manifests_that_cannot_be_explained(text: str, said: list[str]) -> None:
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.splitlines() == said
+
+
+@pytest.mark.parametrize("text", ["", "kind: ConfigMap\n"])
+def test_a_manifest_without_pods_is_fine(text: str) -> None:
+    result = on_table("explain", "-f", "-", stdin=text)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "note: <stdin> holds no Pod and no Pod template\n"
+
+
+def test_a_file_of_anything_else_is_refused_in_a_screenful(tmp_path: Path) -> None:
+    table = tmp_path / "table"
+    table.write_bytes(bytes(range(128)) * 40)
+    result = run("explain", "any", "--table", str(table))
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) <= 51
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
