@@ -33,22 +33,30 @@ def rules_of(item: pytest.Item) -> tuple[str, ...]:
 
 
 class Collected:
-    """A pytest plugin that only listens: rule → the tests marked with it."""
+    """A pytest plugin that only listens: rule → its tests → the Kubernetes versions they run on."""
 
     def __init__(self) -> None:
-        self.tests: dict[str, list[str]] = {rule: [] for rule in RULES}
+        self.tests: dict[str, dict[str, list[str]]] = {rule: {} for rule in RULES}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note every test of the session, each once, whatever its parameters."""
         for item in session.items:
             test = item.nodeid.partition("[")[0]
+            version = _kubernetes(item)
             for rule in rules_of(item):
-                if test not in self.tests[rule]:
-                    self.tests[rule].append(test)
+                versions = self.tests[rule].setdefault(test, [])
+                if version is not None and version not in versions:
+                    versions.append(version)
 
 
-def collect() -> Mapping[str, list[str]]:
-    """Return rule → tests, without running any.
+def _kubernetes(item: pytest.Item) -> str | None:
+    """Return the version of the control plane that a test runs on, None without one."""
+    parameters: dict[str, str] = getattr(getattr(item, "callspec", None), "params", {})
+    return parameters.get("kubernetes")
+
+
+def collect() -> Mapping[str, Mapping[str, list[str]]]:
+    """Return rule → tests → Kubernetes versions, without running any.
 
     Raises:
         RuntimeError: pytest cannot collect the tests; the message is what it said.
@@ -71,7 +79,8 @@ def main() -> int:
     for rule in RULES:
         if tests[rule]:
             print(f"{rule}: {len(tests[rule])}")
-            print(*(f"    {test}" for test in tests[rule]), sep="\n")
+            for test, versions in tests[rule].items():
+                print(f"    {test}", *([f"({', '.join(versions)})"] if versions else []))
     missing = [rule for rule in FINISHED_RULES if not tests[rule]]
     if missing:
         print(f"\nno test shows {', '.join(missing)}", file=sys.stderr)

@@ -75,7 +75,9 @@ def _from_folder(named: Path, minor: str) -> Binaries:
 
 def _require_minor(apiserver: Path, minor: str) -> None:
     """A flat folder has one version only; it must not pass for another."""
-    said = subprocess.run([apiserver, "--version"], check=True, text=True, stdout=-1).stdout
+    said = subprocess.run(
+        [apiserver, "--version"], check=True, text=True, stdout=subprocess.PIPE
+    ).stdout
     if not re.search(rf"\bv{re.escape(minor)}\.", said):
         raise BinariesError(f"{apiserver} is {said.strip()}, but {minor} is wanted")
 

@@ -1,13 +1,12 @@
 """A Kubernetes to play with: ``python -m tests.cluster.play``, until Ctrl-C.
 
-The control plane is real, its 260 nodes are not: Pods are scheduled as they would be, and then
-only said to run.
+The control plane and the webhook are real, the 260 nodes are not: Pods are translated and scheduled
+as they would be, and then only said to run.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 import tempfile
@@ -18,13 +17,32 @@ from pathlib import Path
 from tests.cluster.api import WaitError
 from tests.cluster.binaries import FOLDER_VARIABLE, MINORS, BinariesError
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.fleet import GPU, MODEL_LABEL, fleet, model_taint, small_fleet
-from tests.cluster.pods import pod
+from tests.cluster.fleet import MODEL_LABEL, fleet, small_fleet
 from tests.cluster.processes import ProcessError
+from tests.cluster.product.installation import Installation, installed
+from tests.cluster.product.priorities import HIGH
 from tests.cluster.progress import CommandError, say
 
 _LOOK_SECONDS = 1.0
 _INTERRUPTED = 130
+
+_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}}}
+spec:
+  restartPolicy: Never
+  containers:
+    - name: main
+      image: registry.example/train:1
+      resources: {{limits: {{{key}: 1}}}}
+"""
+_WITH_PRIORITY = _POD + "  priorityClassName: {priority}\n"
+_EXAMPLES = {
+    "any-24gb.yaml": _POD.format(name="any-24gb", key="preferred.jp/gpu-any-24gb"),
+    "high.yaml": _WITH_PRIORITY.format(name="high", key="preferred.jp/gpu-any-24gb", priority=HIGH),
+    "wrong.yaml": _POD.format(name="wrong", key="preferred.jp/gpu-a10"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,14 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def install_webhook(control_plane: ControlPlane) -> None:
-    """Put our webhook in front of the API server; there is none yet."""
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tests.cluster.play",
-        description="Run a real Kubernetes control plane with fake nodes until Ctrl-C.",
+        description="Run a real Kubernetes control plane with fake nodes and our webhook until "
+        "Ctrl-C.",
         epilog=f"{FOLDER_VARIABLE} names a folder of binaries, so that none are built.",
     )
     parser.add_argument(
@@ -79,36 +94,44 @@ def _play(version: str, count: int | None, folder: Path) -> None:
     started = time.monotonic()
     say(f"starting Kubernetes {version} (the first time, it is built: minutes) …")
     nodes = fleet() if count is None else small_fleet(count)
-    with ControlPlane.start(version, nodes=nodes, workdir=folder) as control_plane:
-        install_webhook(control_plane)
-        say(f"Kubernetes {version}, {len(nodes)} nodes: up in {time.monotonic() - started:.0f} s")
-        print(_how_to_use(control_plane), flush=True)
-        _wait_for_interrupt(control_plane)
+    with (
+        ControlPlane.start(version, nodes=nodes, workdir=folder) as control_plane,
+        installed(control_plane) as webhook,
+    ):
+        seconds = time.monotonic() - started
+        say(f"Kubernetes {version}, {len(nodes)} nodes and the webhook: up in {seconds:.0f} s")
+        print(_how_to_use(control_plane, webhook), flush=True)
+        _wait_for_interrupt(control_plane, webhook)
         say("ending it …")
 
 
-def _how_to_use(control_plane: ControlPlane) -> str:
-    kubectl = control_plane.kubectl.program
-    example = control_plane.workdir / "pod.json"
-    body = pod("example", limits={GPU: "1"}, tolerations=[model_taint("a30-24gb")])
-    example.write_text(json.dumps(body, indent=2))
+def _how_to_use(control_plane: ControlPlane, webhook: Installation) -> str:
+    folder, tools = control_plane.workdir, control_plane.kubectl.program.parent
+    for name, manifest in _EXAMPLES.items():
+        (folder / name).write_text(manifest)
     return f"""
 In another terminal:
 
-  export KUBECONFIG={control_plane.kubeconfig}
-  {kubectl} get nodes -L {MODEL_LABEL}
-  {kubectl} apply -f {example}
-  {kubectl} get pods -o wide
+  cd {folder}
+  export KUBECONFIG={control_plane.kubeconfig} PATH="{tools}:$PATH"
+  kubectl get nodes -L {MODEL_LABEL}
+  kubectl apply -f any-24gb.yaml    # preferred.jp/gpu-any-24gb: 1
+  kubectl apply -f high.yaml        # the same with high priority
+  kubectl get pods -o wide -L gpuspec.preferred.jp/spec
+  kubectl get pod any-24gb -o yaml  # what the webhook has made of it
+  kubectl apply -f wrong.yaml       # is refused, and told what to write
 
-Logs: {control_plane.workdir}/*.log
+The selection table: {webhook.service.table_file.relative_to(folder)} (edit it; it is followed)
+Logs: *.log and {webhook.service.process.log.relative_to(folder)}
 Ctrl-C ends it and removes everything.
 """
 
 
-def _wait_for_interrupt(control_plane: ControlPlane) -> None:
+def _wait_for_interrupt(control_plane: ControlPlane, webhook: Installation) -> None:
+    processes = [*control_plane.processes.values(), webhook.service.process]
     try:
         while True:
-            for process in control_plane.processes.values():
+            for process in processes:
                 process.require_running()
             time.sleep(_LOOK_SECONDS)
     except KeyboardInterrupt:

@@ -31,7 +31,12 @@ class Go:
     def output(self, *arguments: str, cwd: Path) -> str:
         """What a short command prints."""
         return subprocess.run(
-            [self.program, *arguments], cwd=cwd, env=self.env, check=True, text=True, stdout=-1
+            [self.program, *arguments],
+            cwd=cwd,
+            env=self.env,
+            check=True,
+            text=True,
+            stdout=subprocess.PIPE,
         ).stdout.strip()
 
 

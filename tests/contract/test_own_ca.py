@@ -39,10 +39,14 @@ def trusted(folder: Path, *, days: float = 0) -> bool:
 def test_the_first_run_makes_four_files_and_says_what_they_are(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "pki"
     assert run(folder) == [
-        f"{folder}: new certificate authority, valid until 2036-12-29 "
-        "(there is no authority certificate yet)",
-        f"{folder}: new server certificate, valid until 2028-01-01 "
-        "(there is no server certificate yet)",
+        (
+            f"{folder}: new certificate authority, valid until 2036-12-29 "
+            "(there is no authority certificate yet)"
+        ),
+        (
+            f"{folder}: new server certificate, valid until 2028-01-01 "
+            "(there is no server certificate yet)"
+        ),
         (
             f"{folder}: it names gpuspec-webhook.gpuspec-system.svc, "
             "gpuspec-webhook.gpuspec-system.svc.cluster.local, gpuspec-webhook.gpuspec-system"

@@ -13,6 +13,7 @@ from selection_spec.table import Table
 from tests.answers import outcome
 from tests.builders import Json
 from tests.matcher import admits
+from tests.property.generated import LABELS
 from tests.property.strategies import nodes_of, placed_pods, pods, table_documents, table_of
 from webhook.admission.translate import Outcome, Verdict
 from webhook.jsonpatch import write
@@ -21,6 +22,7 @@ from webhook.snapshot import Snapshot
 
 EVERYTHING = [{"operator": "Exists"}]
 RESERVED = "gpuspec.preferred.jp/reserved"
+HEALTH = "gpuspec.preferred.jp/health"
 
 
 _DOCUMENTS = st.one_of(table_documents(), table_documents(3), table_documents(4))
@@ -37,6 +39,10 @@ class Case:
         self.rows = {f"{row['name']}-{row['vram']}": row for row in document["spec"]["devices"]}
         self.outcome: Outcome = outcome(pod, Snapshot(self.table))
         self.after: Json = write(pod, self.outcome.edits).after
+        self.document = document
+
+    def __repr__(self) -> str:
+        return f"Case(\n{self.before!r},\n{self.document!r},\n{self.nodes!r})"
 
     @property
     def candidates(self) -> list[Json]:
@@ -115,14 +121,49 @@ class TestNodes:
                     event("a node of a candidate")
                     assert admits(node, case.after)
 
-    @pytest.mark.rule("N4")
+    @pytest.mark.rule("N3")
     @given(translated())
-    def test_every_candidate_has_a_node_that_its_labels_do_not_exclude(self, case: Case) -> None:
-        """No term list is ever emptied, and SmallestFit never picks what cannot be met."""
+    def test_a_list_of_terms_is_never_emptied(self, case: Case) -> None:
         node = (case.after["spec"].get("affinity") or {}).get("nodeAffinity") or {}
         required = node.get(REQUIRED)
 
         assert required is None or required["nodeSelectorTerms"]
+
+    @pytest.mark.rule("N4", "D10")
+    @given(cases())
+    def test_no_row_is_dropped_whose_nodes_the_user_admits(self, case: Case) -> None:
+        """Whatever else is said of the Pod: its own words drop only what they exclude."""
+        resolution = case.outcome.resolution
+        if resolution is None or not _is_valid(case.before):
+            return
+        dropped = {
+            row.id
+            for step in resolution.steps
+            if step.rule in ("N4", "D10")
+            for row in case.table.select(step.dropped)
+        }
+        os = (case.before["spec"].get("os") or {}).get("name", "linux")
+        for row_id, row in case.rows.items():
+            for node in (_pure(row, node) for node in case.nodes):
+                if is_of(row, node) and selected(case.before, node):
+                    event("a node of a row, admitted by the user")
+                    assert row_id not in dropped or row.get("os", "linux") != os
+
+
+def _pure(row: Json, node: Json) -> Json:
+    """A node with no label that only other rows know theirs by, on the row's own platform."""
+    said = row["nodes"].get("matchLabels") or row["nodes"].get("matchExpressions")
+    own = {one if isinstance(one, str) else one["key"] for one in said}
+    platform = {
+        "kubernetes.io/arch": row.get("arch", "amd64"),
+        "kubernetes.io/os": row.get("os", "linux"),
+    }
+    labels = {
+        key: value
+        for key, value in node["metadata"]["labels"].items()
+        if key in own or key not in LABELS
+    }
+    return {**node, "metadata": {**node["metadata"], "labels": {**labels, **platform}}}
 
 
 class TestTerms:
@@ -213,22 +254,15 @@ class TestPreferences:
 
 
 def _score(preferred: Iterable[Json], node: Json) -> int:
-    """The sum that the scheduler computes; alternatives of one weight count once here."""
-    met = {
-        one["weight"]
-        for one in preferred
-        if selected(
-            {
-                "spec": {
-                    "affinity": {
-                        "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [one["preference"]]}}
-                    }
-                }
-            },
-            node,
-        )
-    }
-    return sum(met)
+    """The sum that the scheduler computes for cost; alternatives of one weight count once here."""
+    by_cost = [one for one in preferred if HEALTH not in str(one)]
+    return sum({one["weight"] for one in by_cost if _has(one["preference"], node)})
+
+
+def _has(preference: Json, node: Json) -> bool:
+    """Whether a node fulfils the term of a preference."""
+    affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [preference]}}}
+    return selected({"spec": {"affinity": affinity}}, node)
 
 
 class TestMonotone:

@@ -15,6 +15,8 @@ import yaml
 
 from tests.cluster.api import Api, ApiError, Json, path, wait_until
 from tests.cluster.components import HOST
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.product.priorities import HIGH, HIGH_VALUE, create_priority_class
 from tests.cluster.product.service import Service
 
 MANIFESTS = Path(__file__).parents[3] / "manifests"
@@ -22,7 +24,6 @@ EXAMPLE_TABLE = Path(__file__).parents[3] / "selection_spec/data/pfn-table.yaml"
 
 KEY = "preferred.jp/gpu-any"
 WEBHOOK = "gpu.gpuspec.preferred.jp"
-NAME = "zz-gpuspec"
 
 ADMISSION = "admissionregistration.k8s.io/v1"
 _PLURALS = {
@@ -88,19 +89,24 @@ class Installation:
         container = {"name": "main", "image": "x", "resources": {"limits": {KEY: "1"}}}
         body = {"metadata": {"name": "probe"}, "spec": {"containers": [container]}}
         try:
-            created = self._api.create(
-                path("v1", "pods", namespace="default"), body, dryRun="All"
-            )
+            created = self._api.create(path("v1", "pods", namespace="default"), body, dryRun="All")
         except ApiError as error:
-            return "refused by the guard" if "'gpuspec-guard' denied" in error.message else str(error)
+            return (
+                "refused by the guard" if "'gpuspec-guard' denied" in error.message else str(error)
+            )
         (container,) = created["spec"]["containers"]
         return _UNTOUCHED if KEY in container["resources"]["limits"] else _TRANSLATED
 
 
 @contextmanager
-def installed(api: Api, folder: Path, table: bytes) -> Iterator[Installation]:
-    """Start the service with a table and put it in front of an API server."""
-    service = Service(folder, table)
+def installed(control_plane: ControlPlane) -> Iterator[Installation]:
+    """Start the service with the fleet's table and put it in front of a control plane.
+
+    The class ``high``, which that table means, is created too.
+    """
+    api = control_plane.api
+    create_priority_class(api, HIGH, HIGH_VALUE)
+    service = Service(control_plane.workdir / "gpuspec", EXAMPLE_TABLE.read_bytes())
     try:
         service.start()
         installation = Installation(api, service)

@@ -16,11 +16,15 @@ from functools import cache
 from tests.cluster.api import Api, Json, WaitError, path, wait_until
 from tests.cluster.fleet import GPU, MODEL_LABEL, fleet, model_taint
 from tests.cluster.namespaces import create_namespace, empty_namespace
+from tests.cluster.nodes import wait_nodes_ready
 from tests.cluster.pods import create_pod, node_of, pod, wait_decided, was_tried
 from tests.matcher import admits
 
 JOB_LABEL = "batch.kubernetes.io/job-name"
 
+_HOSTNAME = "kubernetes.io/hostname"
+_MARK = "example.com/mark"
+_NODE_WITHOUT_GPU = "mn3-000"
 _PARALLEL = 16
 _SEEN_SECONDS = 60.0
 _PLACED_SECONDS = 60.0
@@ -99,9 +103,9 @@ def cordoned(api: Api, model: str) -> Iterator[None]:
         _wait_full(api, model)
         yield
     finally:
-        in_parallel(lambda name: _set_unschedulable(api, name, value=False), names[:-1])
-        _set_unschedulable(api, names[-1], value=False)
-        _wait_free(api, names[-1])
+        in_parallel(lambda name: _set_unschedulable(api, name, value=False), names)
+        wait_nodes_ready(api, names)  # Kubernetes takes its own taint back a moment later
+        wait_nodes_known(api)
 
 
 @contextmanager
@@ -145,19 +149,39 @@ def _wait_free(api: Api, node: str) -> None:
     model = model_of(node)
     assert model is not None
     wait_until(
-        lambda: _probe(api, {"kubernetes.io/hostname": node}, model) == node,
+        lambda: _probe(api, {_HOSTNAME: node}, model) == node,
         timeout=_SEEN_SECONDS,
         what=f"the scheduler to see that {node} is free",
     )
 
 
-def _probe(api: Api, selector: Mapping[str, str], model: str) -> str | None:
-    """Where the scheduler puts a Pod for one device now."""
-    name = f"probe-{uuid.uuid4().hex[:8]}"
-    body = pod(
-        name, limits={GPU: "1"}, tolerations=[model_taint(model)], nodeSelector=dict(selector)
+def wait_nodes_known(api: Api) -> None:
+    """Wait until the scheduler knows every change of a node that was made before.
+
+    It learns of them in their order, so one more is made, which decides where a Pod may go.
+    """
+    mark = uuid.uuid4().hex[:8]
+    labels = {"metadata": {"labels": {_MARK: mark}}}
+    api.patch(path("v1", "nodes", _NODE_WITHOUT_GPU), labels)
+    wait_until(
+        lambda: _scheduled(api, pod("", nodeSelector={_MARK: mark})) == _NODE_WITHOUT_GPU,
+        timeout=_SEEN_SECONDS,
+        what="the scheduler to know the nodes",
     )
-    create_pod(api, "default", body)
+
+
+def _probe(api: Api, selector: Mapping[str, str], model: str) -> str | None:
+    """Where a Pod for one device of the model would go now."""
+    taint = model_taint(model)
+    return _scheduled(
+        api, pod("", limits={GPU: "1"}, tolerations=[taint], nodeSelector=dict(selector))
+    )
+
+
+def _scheduled(api: Api, body: Json) -> str | None:
+    """Where the scheduler puts such a Pod now."""
+    name = f"probe-{uuid.uuid4().hex[:8]}"
+    create_pod(api, "default", body | {"metadata": {"name": name}})
     node = wait_decided(api, "default", [name])[name]
     api.delete(path("v1", "pods", name, namespace="default"), gracePeriodSeconds="0")
     return node

@@ -22,6 +22,7 @@ from tests.cluster.ports import free_ports
 from tests.cluster.processes import Process
 from tests.mounted import MountedVolume
 
+_ROOT = Path(__file__).parents[3]
 _START_SECONDS = 60.0
 _TAKE_UP_SECONDS = 30.0
 _LIFETIME = timedelta(days=30)
@@ -90,7 +91,7 @@ class Service:
     @contextmanager
     def serving(self, table: bytes) -> Iterator[None]:
         """A time in which another table decides."""
-        former = self.table_file.read_bytes()
+        former = self.table
         self.swap_table(table)
         try:
             yield
@@ -120,6 +121,11 @@ class Service:
             state=self.process.log_end,
         )
 
+    @property
+    def table(self) -> bytes:
+        """The selection table, YAML."""
+        return self.table_file.read_bytes()
+
     def shown_certificate(self) -> str:
         """The certificate that a new connection is shown, PEM."""
         return ssl.get_server_certificate((HOST, self.port), ca_certs=str(self._authority_file))
@@ -141,12 +147,10 @@ class Service:
 
     def logged_reviews(self, namespace: str) -> list[dict[str, Any]]:
         """The log's lines about Pods of a namespace so far, in order."""
-        lines = (json.loads(line) for line in self.process.log.read_text().splitlines())
-        return [
-            line
-            for line in lines
-            if line["message"] == "review" and line.get("namespace") == namespace
-        ]
+        whole = self.process.log.read_text().rpartition("\n")[0]
+        # the first line is what it prints on standard output, its address
+        lines = [json.loads(line) for line in whole.splitlines() if line.startswith("{")]
+        return [line for line in lines if line.get("namespace") == namespace]
 
     def _samples(self, name: str) -> list[tuple[dict[str, str], float]]:
         text = self._client.get("/metrics").raise_for_status().text
@@ -171,7 +175,8 @@ class Service:
 
     def _command(self) -> list[str]:
         return [
-            *(sys.executable, "-m", "webhook", "serve"),
+            # this checkout's code, wherever the process runs and whatever else is installed
+            *("/usr/bin/env", f"PYTHONPATH={_ROOT}", sys.executable, "-m", "webhook", "serve"),
             f"--listen={HOST}:{self.port}",
             f"--table={self.table_file}",
             f"--tls-cert={self._certificate / 'tls.crt'}",

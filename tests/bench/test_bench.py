@@ -1,0 +1,114 @@
+"""The benches run and say what they should, at sizes at which their figures mean nothing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.bench.machine import python
+from tests.cluster.binaries import find_binaries
+from tests.cluster.conftest import wanted_minors
+
+_TINY = ("--seconds", "0.05")
+_PFN_TABLE = Path(__file__).parents[1] / "fixtures" / "pfn-table.yaml"
+_TIME = r"(\s+[\d,.]+)"
+
+
+def _said(*arguments: str) -> str:
+    """Run benches as people do and return what they printed, which fits a terminal."""
+    done = subprocess.run(
+        python("-m", "tests.bench", *arguments), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+    assert lines[0].startswith(f"python -m tests.bench {arguments[0]}")
+    return done.stdout
+
+
+def _has_lines(said: str, *patterns: str) -> None:
+    """Every pattern must match a line of its own, in this order."""
+    lines = iter(said.splitlines())
+    for pattern in patterns:
+        assert any(re.fullmatch(pattern, line) for line in lines), f"no {pattern!r} in:\n{said}"
+
+
+def test_figures_come_with_what_they_were_measured_on() -> None:
+    _has_lines(
+        _said("resolve", *_TINY),
+        "python -m tests.bench resolve --seconds 0.05",
+        r"commit \S.*",
+        r"\d+ cores? of .+",
+        r"Python 3\.\d+\.\d+, fastapi .+",
+        "",
+        "== resolve ==",
+    )
+
+
+def test_mutate_compares_every_workload() -> None:
+    row = rf"{_TIME}{{5}}(\s+\d+ µs\s+\d+%|\s+\?\s+\?)\s+\d+%"
+    comparison = (
+        rf"  fixed answer{row}",
+        rf"  gpuspec serve{row}",
+        r"  ratio [\d.]+ \(rounds: [\d.]+ to [\d.]+\), target at least 0\.8",
+    )
+    _has_lines(
+        _said("mutate", *_TINY, "--table", str(_PFN_TABLE)),
+        r"replicas: .* [45]\.\d KB a review, 1\.\d KB a patch",
+        *comparison,
+        r"different: .* [45]\.\d KB a review, 1\.\d KB a patch",
+        *comparison,
+        r"no-spec: .* [45]\.\d KB a review, no patch",
+        *comparison,
+    )
+
+
+@pytest.mark.cluster
+def test_create_compares_every_way(capsys: pytest.CaptureFixture[str]) -> None:
+    version = wanted_minors()[-1]
+    with capsys.disabled():
+        find_binaries(version)
+    few = ("--creates", "20", "--in-flight", "5", "--kubernetes", version)
+    none_failed = r"\s+0\s+0"
+    _has_lines(
+        _said("create", *_TINY, *few),
+        rf"Kubernetes {version}, .*",
+        rf"  no webhook{_TIME}{{5}}{none_failed}",
+        rf"  ours, Pod without our key{_TIME}{{5}}{none_failed}",
+        rf"  fixed answer{_TIME}{{5}}{none_failed}",
+        rf"  ours{_TIME}{{5}}{none_failed}",
+        r"  p50 of ours to fixed answer: [\d.]+, target at most 1\.15",
+        r"  p50 without our key to no webhook: [\d.]+, target at most 1\.05",
+        r"  burst, 5 in flight\s.*",
+        rf"  fixed answer\s+20{_TIME}{{4}}{none_failed}",
+        rf"  ours\s+20{_TIME}{{4}}{none_failed}",
+        r"  fixed answer: \d+ Pods a second",
+        r"  ours: \d+ Pods a second",
+    )
+
+
+def test_resolve_compares_tables() -> None:
+    _has_lines(
+        _said("resolve", *_TINY),
+        r"  +10 rows  1,000 rows  ratio  candidates",
+        rf"  any{_TIME}{{3}}\s+1,000",
+        rf"  any, SmallestFit{_TIME}{{3}}\s+100",
+        rf"  a name and a size{_TIME}{{3}}\s+7",
+        rf"  any, and own selectors{_TIME}{{3}}\s+3",
+        rf"  two containers{_TIME}{{3}}\s+100",
+        rf"  nothing fits{_TIME}{{3}}\s+0",
+    )
+
+
+def test_cold_start_compares_processes_and_shows_imports() -> None:
+    _has_lines(
+        _said("cold-start", *_TINY, "--profile"),
+        rf"  python -c pass\s+\d+{_TIME}{{3}}",
+        rf'  python -c "import pydantic"\s+\d+{_TIME}{{3}}',
+        rf"  gpuspec explain any-24gb\s+\d+{_TIME}{{3}}",
+        r"  module\s+itself\s+with what it imports",
+        r"  all\s+\d+",
+    )

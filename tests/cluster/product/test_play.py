@@ -1,0 +1,58 @@
+"""``make play``: what it prints works in a terminal, and Ctrl-C ends it."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+NODES = "26"
+
+
+def test_what_it_prints_works_and_ctrl_c_leaves_nothing(kubernetes: str) -> None:
+    with playing(kubernetes) as (play, printed):
+        change_folder, export, *commands = re.findall(r"^  ([^#\n]*[^#\s])", printed, re.MULTILINE)
+        typed = [terminal(change_folder, export, command) for command in commands]
+        play.send_signal(signal.SIGINT)
+        assert play.wait(60) == 0
+    assert not Path(change_folder.removeprefix("cd ")).exists()
+
+    nodes, created, high, pods, translated, wrong = typed
+    assert [one.returncode for one in typed] == [0, 0, 0, 0, 0, 1], typed
+    assert len(nodes.stdout.splitlines()) == 1 + int(NODES)
+    assert created.stdout == "pod/any-24gb created\n"
+    assert high.stdout == "pod/high created\n"
+    assert re.search("^any-24gb .*gpu-any-24gb$", pods.stdout, re.MULTILINE)
+    assert re.search("^high .*gpu-any-24gb$", pods.stdout, re.MULTILINE)
+    assert "nvidia.com/gpu" in translated.stdout
+    assert "no device is called a10; nearest: a100, " in wrong.stderr
+
+
+@contextmanager
+def playing(version: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The running command, and what it printed when it was ready."""
+    command = [sys.executable, "-m", "tests.cluster.play", "--version", version, "--nodes", NODES]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as play:
+        assert play.stdout is not None
+        printed = ""
+        for line in play.stdout:
+            printed += line
+            if line.startswith("Ctrl-C ends it"):
+                break
+        try:
+            yield play, printed
+        finally:
+            play.kill()  # its programs end with it
+
+
+def terminal(*lines: str) -> subprocess.CompletedProcess[str]:
+    """What a shell makes of these lines."""
+    return subprocess.run(
+        ["/bin/sh", "-euc", "\n".join(lines)], capture_output=True, text=True, check=False
+    )
