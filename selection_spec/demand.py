@@ -54,11 +54,14 @@ class Demand:
         terms: Its nodeSelector and required affinity as alternatives, each an AND; one empty term
             where it says nothing, no term at all where nothing can match.
         os: ``spec.os.name``, linux where it has none (D10).
+        opened: Ids of rows that the Pod already tolerates the reserve taint of: an earlier pass
+            found them named (N9), so that they are open to what was added since (D6, R2).
     """
 
     needs: tuple[Need, ...]
     terms: tuple[Term, ...] = ((),)
     os: str = "linux"
+    opened: tuple[str, ...] = ()
 
     @property
     def specs(self) -> tuple[Need, ...]:

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from selection_spec.demand import Need, at_peak
 from selection_spec.errors import Level, Problem
 from selection_spec.grammar import MAX_NAME, correct, looks_misspelt, misspelt
-from selection_spec.labels import ARCH_LABEL, OS_LABEL, Requirement
+from selection_spec.labels import PLATFORM_LABELS, Requirement
 from selection_spec.resolve import ContainerRows, Resolution, cure
 from selection_spec.rows import Row
 from selection_spec.table import Table
@@ -111,7 +111,10 @@ def _nearest(table: Table, text: str) -> list[str]:
     for name in table.names:
         matcher.set_seq1(name)
         likeness[name] = matcher.ratio()
-    return sorted(likeness, key=lambda name: (-likeness[name], name))[:_NEAREST]
+    # gpu-1080 means gtx-1080, however much it looks like a100.
+    return sorted(likeness, key=lambda name: (text not in name.split("-"), -likeness[name], name))[
+        :_NEAREST
+    ]
 
 
 def _fitting(names: list[str]) -> str:
@@ -202,12 +205,11 @@ def _platform(resolution: Resolution) -> Problem:
     rows = resolution.table.select(resolution.steps[-1].before)
     has = ", ".join(sorted({f"{row.os}/{row.arch}" for row in rows}))
     if any(row.os == resolution.demand.os for row in rows):
-        keys = (ARCH_LABEL, OS_LABEL)
         wants = _few(
             dict.fromkeys(
                 said
                 for term in resolution.demand.terms
-                if (said := _in_words(one for one in term if one.key in keys))
+                if (said := _in_words(one for one in term if one.key in PLATFORM_LABELS))
             ),
             " or ",
         )

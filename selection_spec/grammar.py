@@ -106,6 +106,8 @@ def correct(text: str, knows: Callable[[str], bool]) -> str | None:
         return None
     memory = None
     found = _MEMORY_LIKE.fullmatch(parts[-1])
+    if found is not None and not found[3] and knows("-".join([*parts[:-1], found[1].lstrip("0")])):
+        parts[-1] = found[1].lstrip("0")
     is_name = knows("-".join(parts)) and found is not None and not found[3]
     if found is not None and not is_name:
         parts.pop()

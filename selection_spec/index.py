@@ -14,7 +14,14 @@ from itertools import compress, count
 from operator import or_
 from typing import TypeVar
 
-from selection_spec.labels import ARCH_LABEL, ON_EVERY_NODE, OS_LABEL, Operator, Requirement
+from selection_spec.labels import (
+    ARCH_LABELS,
+    ON_EVERY_NODE,
+    OS_LABELS,
+    PLATFORM_LABELS,
+    Operator,
+    Requirement,
+)
 from selection_spec.rows import Row
 
 _Key = TypeVar("_Key")
@@ -126,6 +133,7 @@ class RowIndex:
         self.by_name = _group((name, n) for n, row in enumerate(rows) for name in _names(row))
         self.by_output = _group(((row.output, row.resource), n) for n, row in enumerate(rows))
         self.by_resource = _group((row.resource, n) for n, row in enumerate(rows))
+        self.by_id = _group((row.id, n) for n, row in enumerate(rows))
         self.by_os = _group((row.os, n) for n, row in enumerate(rows))
         # What rows say about os and arch is judged by D10.
         self._keys = _key_indexes([_without_platform(row.nodes) for row in rows])
@@ -180,14 +188,16 @@ def _group(pairs: Iterable[tuple[_Key, int]]) -> dict[_Key, int]:
 
 
 def _platform(row: Row) -> tuple[Requirement, ...]:
-    return (
-        Requirement(ARCH_LABEL, Operator.IN, (row.arch,)),
-        Requirement(OS_LABEL, Operator.IN, (row.os,)),
+    """Return what is said of a row's nodes by the labels of kubelets, old names included."""
+    return tuple(
+        Requirement(key, Operator.IN, (value,))
+        for keys, value in ((ARCH_LABELS, row.arch), (OS_LABELS, row.os))
+        for key in keys
     )
 
 
 def _without_platform(nodes: tuple[Requirement, ...]) -> tuple[Requirement, ...]:
-    return tuple(one for one in nodes if one.key not in (ARCH_LABEL, OS_LABEL))
+    return tuple(one for one in nodes if one.key not in PLATFORM_LABELS)
 
 
 def _key_indexes(rows: Sequence[tuple[Requirement, ...]]) -> dict[str, _KeyIndex]:

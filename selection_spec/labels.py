@@ -9,6 +9,11 @@ from enum import StrEnum
 OS_LABEL = "kubernetes.io/os"
 ARCH_LABEL = "kubernetes.io/arch"
 
+# Kubelets still set the old names, and old manifests still select them.
+ARCH_LABELS = (ARCH_LABEL, f"beta.{ARCH_LABEL}")
+OS_LABELS = (OS_LABEL, f"beta.{OS_LABEL}")
+PLATFORM_LABELS = frozenset(ARCH_LABELS + OS_LABELS)
+
 # A row that says nothing about one of these has it all the same, with a value that is not known.
 ON_EVERY_NODE = frozenset(
     {

@@ -153,6 +153,9 @@ class _Resolving:
         self.named = opened
         for name in names:
             self.named |= self.index.by_name.get(name, 0)
+        self.opened = self.named
+        for row_id in demand.opened:
+            self.opened |= self.index.by_id.get(row_id, 0)
         self.containers = tuple(self._container(need) for need in demand.specs)
         self.peaks = {name: peak(demand.needs, name) for name in self.index.by_resource}
         self.skipped = self.left_out = 0
@@ -163,7 +166,7 @@ class _Resolving:
         if spec is None:
             raise AssertionError(need)  # demand.specs holds none
         named = self.index.all if spec.is_any else self.index.by_name.get(spec.name, 0)
-        taking_part = named & (self.index.open_to_any | self.named)
+        taking_part = named & (self.index.open_to_any | self.opened)
         return ContainerRows(
             need, named, taking_part, taking_part & self.index.vram(spec.min_gb or 0)
         )

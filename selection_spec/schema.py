@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
@@ -165,12 +166,19 @@ class TableDocument(_Part):
 _Model = TypeVar("_Model", bound=_Part)
 
 _STAND_INS: dict[str, object] = {
+    "vram": "1gb",
     "perNode": 1,
     "nodes": {"matchLabels": {"stand-in": "stand-in"}},
     "resource": "stand-in.example/device",
     "policy": "EveryFit",
     "classNames": ["stand-in"],
     "minValue": 0,
+}
+# None: a name that no other item has.
+_STAND_IN_ITEMS: dict[str, object] = {
+    "aliases": None,
+    "classNames": None,
+    "tolerations": {"key": "stand-in", "operator": "Exists"},
 }
 
 
@@ -205,19 +213,37 @@ def _items(model: type[_Model], items: object) -> dict[int, _Model]:
 
 
 def _mended(model: type[_Model], item: object, number: int) -> _Model | None:
-    """Return an item whose misshapen fields are replaced by ones that break no law.
+    """Return an item whose misshapen parts are replaced by ones that break no law.
 
-    What is wrong with their shape is told elsewhere; the other fields can be judged all the same.
+    What is wrong with their shape is told elsewhere; everything beside them can be judged all the
+    same, at its own place.
     """
     try:
         return model.model_validate(item)
     except ValidationError as error:
-        wrong = {detail["loc"][0] for detail in error.errors() if detail["loc"]}
+        wrong = [detail["loc"] for detail in error.errors() if detail["loc"]]
     if not isinstance(item, dict):
         return None
-    stand_ins = {"name": f"row-{number}x", "vram": "1gb", **_STAND_INS}
-    mended = {key: value for key, value in item.items() if key not in wrong}
-    mended |= {key: stand_ins[key] for key in wrong if key in stand_ins}
+    mended = deepcopy(item)
+    for place in wrong:
+        _stand_in(mended, place, f"row-{number}x")
     with suppress(ValidationError):
         return model.model_validate(mended)
     return None
+
+
+def _stand_in(item: dict[str, Any], place: tuple[str | int, ...], name: str) -> None:
+    """Put something harmless at the list item or field that a problem is about."""
+    field = str(place[0])
+    if place[:2] == ("nodes", "matchExpressions") and len(place) > 2:  # noqa: PLR2004 - it and more
+        key = f"stand-in-{place[2]}"
+        item["nodes"]["matchExpressions"][place[2]] = {"key": key, "operator": "Exists"}
+    elif place[:2] == ("nodes", "matchLabels") and len(place) > 2:  # noqa: PLR2004 - the same
+        item["nodes"]["matchLabels"][place[2]] = "stand-in"
+    elif field in _STAND_IN_ITEMS and len(place) > 1:
+        stand_in = _STAND_IN_ITEMS[field]
+        item[field][place[1]] = f"{name}-{place[1]}-x" if stand_in is None else stand_in
+    elif field in ("name", *_STAND_INS):
+        item[field] = _STAND_INS.get(field, name)
+    else:
+        item.pop(field, None)

@@ -12,6 +12,7 @@ from typing import Any
 from selection_spec.demand import Need
 from selection_spec.resolve import Resolution
 from webhook.jsonpatch import Edit, Put
+from webhook.shapes import CONTAINER_LISTS
 from webhook.terms import MIXED_SPECS, REQUEST_ANNOTATION, SPEC_LABEL
 
 
@@ -19,12 +20,15 @@ def edits(pod: dict[str, Any], needs: Sequence[Need], resolution: Resolution) ->
     """Return the label and the annotation; what an earlier pass wrote is extended."""
     metadata = pod.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
-    names = {need.name for need in needs}
+    # Of containers that are there and are not asking anew: a copied manifest may bring others.
+    spec = pod["spec"]
+    names = {one["name"] for name in CONTAINER_LISTS for one in spec.get(name) or ()}
+    names -= {need.name for need in needs}
     containers = [
         *(
             container
             for container in _earlier(annotations.get(REQUEST_ANNOTATION))
-            if container["name"] not in names
+            if container["name"] in names
         ),
         *({"name": need.name, "spec": str(need.spec), "count": need.count} for need in needs),
     ]

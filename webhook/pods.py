@@ -5,7 +5,7 @@ A Pod is a ``dict`` and stays one; ``shapes`` has seen that it can be read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from selection_spec.table import Table
 from webhook.amounts import count_of, raw_amount
 from webhook.selectors import pod_terms
 from webhook.shapes import CONTAINER_LISTS, SIDES
-from webhook.terms import MIRROR_ANNOTATION, is_sibling
+from webhook.terms import MIRROR_ANNOTATION, RESERVED_TAINT, is_sibling
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class PodRequest:
     needs: list[Need] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
+    neighbours: list[tuple[Need, str]] = field(default_factory=list)
+    """Containers without a spec that ask for devices by themselves, and by which resource (A6)."""
 
     @property
     def is_empty(self) -> bool:
@@ -83,6 +85,18 @@ def demand_of(pod: dict[str, Any], request: PodRequest, table: Table) -> Demand:
         needs=tuple(request.needs),
         terms=pod_terms(spec, table.index.telling_keys),
         os=_os(spec.get("os")),
+        opened=_opened(spec.get("tolerations") or ()),
+    )
+
+
+def _opened(tolerations: Iterable[object]) -> tuple[str, ...]:
+    """Return the ids of rows whose reserve taint a Pod tolerates by name (N9)."""
+    return tuple(
+        one["value"]
+        for one in tolerations
+        if isinstance(one, dict)
+        and one.get("key") == RESERVED_TAINT
+        and isinstance(one.get("value"), str)
     )
 
 
@@ -104,7 +118,6 @@ def read(pod: dict[str, Any], table: Table) -> PodRequest:
             if container.get("resources"):
                 reader.container(container, (name, number))
     reader.pod_level(spec.get("resources") or {})
-    reader.warn_of_neighbours()
     return reader.request
 
 
@@ -121,7 +134,6 @@ class _Reader:
         self.table = table
         self.prefix = f"{table.domain}/"
         self.request = PodRequest()
-        self._raw_only: list[tuple[Need, str]] = []
 
     def container(self, container: dict[str, Any], path: tuple[str, int]) -> None:
         """Read one container's keys and what it asks for beside them."""
@@ -145,7 +157,7 @@ class _Reader:
             return
         if amounts:
             self.request.needs.append(replace(place, raw=amounts))
-        self._raw_only += [(place, name) for name in raw]
+        self.request.neighbours += [(place, name) for name in raw]
 
     def pod_level(self, resources: dict[str, Any]) -> None:
         """A8: our key in the Pod's own resources does nothing there."""
@@ -159,14 +171,6 @@ class _Reader:
                 )
             )
 
-    def warn_of_neighbours(self) -> None:
-        """A6: a spec in one container and raw devices in another are allowed, and worth a word."""
-        if not any(ask.need is not None for ask in self.request.asks):
-            return
-        for place, resource in self._raw_only:
-            text = f"{who(place)} asks for {resource} by itself; it gets devices of the same node"
-            self._warn(text, place, "A6")
-
     def _warn_of_near_misses(self, resources: dict[str, Any], place: Need) -> None:
         """A key of our domain that is none of ours passes (G4); say so where one was meant."""
         prefix, knows = self.prefix, self.table.names.__contains__
@@ -175,7 +179,7 @@ class _Reader:
             text = key.removeprefix(prefix)
             if text == key or is_ours(text) or (meant := almost(text, knows)) is None:
                 continue
-            self._warn(f"{who(place)}: {key} is no spec; {prefix}{meant} would be", place, "G4")
+            self._warn(f"did you mean {prefix}{meant}? {key} is no spec: {who(place)}", place, "G4")
 
     def _warn(self, text: str, place: Need, rule: str) -> None:
         path = f"{place.path}.resources"

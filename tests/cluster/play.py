@@ -20,7 +20,7 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import MODEL_LABEL, fleet, small_fleet
 from tests.cluster.processes import ProcessError
 from tests.cluster.product.installation import Installation, installed
-from tests.cluster.product.priorities import HIGH
+from tests.cluster.product.priorities import HIGH, HIGH_VALUE, create_priority_class
 from tests.cluster.progress import CommandError, say
 
 _LOOK_SECONDS = 1.0
@@ -94,10 +94,13 @@ def _play(version: str, count: int | None, folder: Path) -> None:
     started = time.monotonic()
     say(f"starting Kubernetes {version} (the first time, it is built: minutes) …")
     nodes = fleet() if count is None else small_fleet(count)
+    for_the_webhook = folder / "gpuspec"
+    for_the_webhook.mkdir()
     with (
         ControlPlane.start(version, nodes=nodes, workdir=folder) as control_plane,
-        installed(control_plane) as webhook,
+        installed(control_plane.api, for_the_webhook) as webhook,
     ):
+        create_priority_class(control_plane.api, HIGH, HIGH_VALUE)
         seconds = time.monotonic() - started
         say(f"Kubernetes {version}, {len(nodes)} nodes and the webhook: up in {seconds:.0f} s")
         print(_how_to_use(control_plane, webhook), flush=True)

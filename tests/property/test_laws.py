@@ -18,6 +18,7 @@ from tests.property.laws import check_answer
 from tests.property.strategies import (
     JSON_VALUES,
     broken_pods,
+    placed_pods,
     pods,
     table_documents,
     table_of,
@@ -213,6 +214,22 @@ class TestEssence:
 
         assert response == answered(other, Snapshot(snapshot.table))
         check_answer(other, response)
+
+
+class TestMemo:
+    """Answers and plans are remembered within a snapshot; nobody can tell."""
+
+    @pytest.mark.rule("D8")
+    @given(st.lists(st.one_of(pods(), placed_pods()), min_size=2, max_size=5), tables())
+    def test_one_snapshot_answers_as_many_do(self, some: list[Json], table: Table) -> None:
+        shared = Snapshot(table)
+
+        for pod in some:
+            alone = translate(pod, ADMISSION, Snapshot(table))
+            together = translate(pod, ADMISSION, shared)
+            assert seen(together) == seen(alone)
+            assert together.placement == alone.placement
+            assert answered(pod, shared) == answered(pod, Snapshot(table))
 
 
 # Fields of a Pod, its metadata and its containers that say nothing about where it may run, and

@@ -434,3 +434,24 @@ def test_what_is_admitted_has_no_problem() -> None:
 def test_a_sidecar_is_called_what_the_user_wrote_it_as() -> None:
     need = replace(_ask("h100", name="s", kind=Kind.SIDECAR), path="spec.initContainers[2]")
     assert _text(_PFN, need).startswith('init container "s": preferred.jp/gpu-h100: no device')
+
+
+@pytest.mark.rule("G5")
+def test_a_part_of_a_name_means_that_name() -> None:
+    table = make_table(*(make_row(f"{name}-16gb") for name in ("a100", "h100", "gtx-1080", "p100")))
+    assert "nearest: gtx-1080, " in _text(table, _ask("1080"))
+
+
+@pytest.mark.rule("G4")
+def test_leading_zeros_in_a_name_that_exists() -> None:
+    table = make_table(make_row("rtx-4090-24gb"))
+    assert _text(table, _ask("rtx-04090")).endswith("; write preferred.jp/gpu-rtx-4090")
+
+
+@pytest.mark.rule("D10")
+def test_old_labels_of_the_architecture_count() -> None:
+    terms = [(_label("beta.kubernetes.io/arch", "arm64"),)]
+    text = _text(make_table(make_row("a100-80gb")), _ask("any"), terms=terms)
+    assert text.startswith(
+        "the Pod wants beta.kubernetes.io/arch=arm64, the devices that fit are on"
+    )

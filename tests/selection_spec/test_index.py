@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selection_spec.index import RowIndex, first, members, select
-from selection_spec.labels import ARCH_LABEL, ON_EVERY_NODE, OS_LABEL, Operator, Requirement
+from selection_spec.labels import (
+    ARCH_LABEL,
+    ON_EVERY_NODE,
+    OS_LABEL,
+    PLATFORM_LABELS,
+    Operator,
+    Requirement,
+)
 from selection_spec.rows import Row
 
 _KEYS = ("gpu-model", "pool", "topology.kubernetes.io/zone")
@@ -143,7 +150,7 @@ def test_what_a_pod_says_narrows(term: list[Requirement], admitted: list[int]) -
     )
     assert members(index.admitted_by([term])) == admitted
     assert index.label_keys == {"gpu-model", "pool", "topology.kubernetes.io/zone"}
-    assert index.telling_keys == index.label_keys | {ARCH_LABEL, OS_LABEL}
+    assert index.telling_keys == index.label_keys | PLATFORM_LABELS
 
 
 @pytest.mark.rule("D10")

@@ -593,6 +593,41 @@ spec:
     ]
 
 
+@pytest.mark.rule("N5")
+def test_an_item_of_wrong_shape_hides_nothing_beside_it() -> None:
+    """Neither another item of the same list nor another field of the same row."""
+    row = """\
+    - name: A100
+      aliases: [Ok, 5, ok-5gb]
+      vram: 80G
+      perNode: many
+      nodes:
+        matchLabels: {m: [x], "a b": y}
+        matchExpressions: [{key: z, operator: Is}, {key: q, operator: In}]
+      tolerations: [{key: k, effect: Foo}, {key: gpuspec.preferred.jp/unhealthy, operator: Exists}]
+      resource: gpu
+"""
+    head = "apiVersion: gpuspec.preferred.jp/v1alpha1\nkind: SelectionTable\nspec:\n  devices:\n"
+    fields = [
+        problem.partition("devices[0].")[2].partition(": ")[0] for problem in _problems(head + row)
+    ]
+    assert fields == [
+        "name",
+        "aliases[0]",
+        "aliases[1]",
+        "aliases[2]",
+        "vram",
+        "perNode",
+        "nodes.matchLabels.m",
+        'nodes.matchLabels["a b"]',
+        "nodes.matchExpressions[0].operator",
+        "nodes.matchExpressions[1].values",
+        "tolerations[0].effect",
+        "tolerations[1].key",
+        "resource",
+    ]
+
+
 def test_a_text_that_is_only_read_doubtfully_is_a_document_error() -> None:
     with pytest.raises(DocumentError) as caught:
         load_table(_with(_PER_NODE, "perNode: 0x8"))

@@ -178,6 +178,11 @@ def test_stays_exact_where_kubernetes_overflows(text: str, exact: int | None) ->
         ("0.0000000001", Fraction(1, 10**9)),
         ("-0.0000000001", Fraction(-1, 10**9)),
         ("1.0000000001", Fraction(10**9 + 1, 10**9)),
+        ("9e-10", Fraction(1, 10**9)),
+        ("10e-10", Fraction(1, 10**9)),
+        ("11e-10", Fraction(2, 10**9)),
+        ("-19e-10", Fraction(-2, 10**9)),
+        ("20e-10", Fraction(2, 10**9)),
         ("1e-1000000000", Fraction(1, 10**9)),
         ("0." + "0" * 399 + "1", Fraction(1, 10**9)),
         # White space around it that JSON needs no escape for.

@@ -459,3 +459,24 @@ def test_the_pod_that_came_in_is_not_changed() -> None:
 
     assert pod == before
     assert without(after, ("spec", "affinity"), ("spec", "tolerations")) != before
+
+
+@pytest.mark.rule("D6", "R2")
+def test_what_a_first_pass_found_named_is_open_to_an_injected_container() -> None:
+    """As it would have been, had the container been there in the first place."""
+    snapshot = Snapshot(make_table(make_row("a30-24gb"), make_row("a100-80gb", reserved=True)))
+    first = admitted(asking(a100=1), snapshot)
+    first["spec"]["containers"].append(
+        {"name": "late", "resources": {"limits": {"preferred.jp/gpu-any": "1"}}}
+    )
+    both = admitted(first, snapshot)
+    assert both["spec"]["containers"][1]["resources"]["limits"] == {GPU: "1"}
+    assert both["spec"]["nodeSelector"] == first["spec"]["nodeSelector"]
+
+
+@pytest.mark.rule("A6", "D9")
+def test_raw_devices_that_the_chosen_nodes_do_not_have() -> None:
+    pod = make_pod().container("main", any=1).container("other", {"amd.com/gpu": "1"})
+    assert warned(pod, A100_IS_AMD)[-1] == (
+        'container "other" asks for amd.com/gpu by itself; nodes of a30-24gb do not have that'
+    )

@@ -120,6 +120,17 @@ class TestOneCandidate:
             "model": "a30"
         }
 
+    @pytest.mark.rule("N2", "N4")
+    def test_a_node_selector_within_the_rows_labels_is_enough(self) -> None:
+        row = make_row(
+            "a30-24gb", nodes={"matchExpressions": [expression("model", "In", "a", "b")]}
+        )
+
+        spec = admitted(asking().selector(model="b"), Snapshot(make_table(row)))["spec"]
+
+        assert spec["nodeSelector"] == {"model": "b"}
+        assert "affinity" not in spec
+
     @pytest.mark.rule("N3")
     def test_a_node_selector_leaves_the_users_affinity_alone(self) -> None:
         """It is ANDed with every term by itself."""
@@ -259,6 +270,12 @@ class TestSeveralCandidates:
     )
     def test_what_the_user_wrote_narrows(self, pod: PodBuilder, terms: list[Json]) -> None:
         assert required(admitted(pod, pfn())) == terms
+
+    @pytest.mark.rule("N3", "R3")
+    def test_terms_within_ours_are_not_written_again(self) -> None:
+        became = outcome(asking().terms(term(model_in(A30)), term(model_in(V32, V16))), pfn())
+
+        assert not [edit for edit in became.edits if "nodeSelectorTerms" in edit.path]
 
     @pytest.mark.rule("N3")
     def test_more_than_64_terms_are_denied(self) -> None:
@@ -470,6 +487,7 @@ class TestTolerations:
             pytest.param([gpu_taint(V16)], True, id="another value"),
             pytest.param([tolerate("gpu-model", A30, "NoExecute")], True, id="another effect"),
             pytest.param([tolerate("gpu", A30)], True, id="another key"),
+            pytest.param([tolerate("gpu")], True, id="every value of another key"),
             pytest.param(
                 [{**gpu_taint(A30), "tolerationSeconds": 0}], True, id="for a time covers nothing"
             ),
@@ -509,6 +527,12 @@ class TestTolerations:
             ),
             pytest.param(
                 {"value": None}, {"key": "gpu", "value": "", "effect": ""}, False, id="empty values"
+            ),
+            pytest.param(
+                {"operator": "Exists", "value": None},
+                {"key": "gpu", "value": "", "effect": ""},
+                True,
+                id="only the empty value",
             ),
         ],
     )

@@ -186,6 +186,35 @@ def test_a_misspelt_key_is_denied_even_with_zero(spec: str) -> None:
     assert message.startswith(f'container "main": preferred.jp/gpu-{spec} ')
 
 
+@pytest.mark.rule("A3", "R8")
+@pytest.mark.parametrize(
+    ("pod", "warnings"),
+    [
+        pytest.param(
+            asking(None),
+            [f'container "main": {ANY} has no amount, which asks for no device'],
+            id="null",
+        ),
+        pytest.param(asking(0), [], id="zero is meant"),
+    ],
+)
+def test_an_amount_that_was_forgotten_is_worth_a_warning(
+    pod: PodBuilder, warnings: list[str]
+) -> None:
+    assert warned(pod, pfn()) == warnings
+
+
+@pytest.mark.rule("G4", "R8")
+@pytest.mark.parametrize("beside", [{}, {"a30": 1}, {"any": 0}])
+def test_what_is_nearly_a_key_is_worth_a_warning(beside: dict[str, object]) -> None:
+    """It passes untouched, and would pend for ever."""
+    pod = make_pod().container("main", {"preferred.jp/gpu_any": 1, "x/gpu_any": 1}, **beside)
+
+    assert warned(pod, pfn()) == [
+        'did you mean preferred.jp/gpu-any? preferred.jp/gpu_any is no spec: container "main"'
+    ]
+
+
 @pytest.mark.rule("A4")
 def test_equal_limits_and_requests_are_one_request() -> None:
     pod = make_pod().container("main", {ANY: "2"}, {ANY: "2000m"})
@@ -382,6 +411,17 @@ def test_the_need_of_a_pod_is_its_peak(pod: PodBuilder, need: int) -> None:
     holders = at_peak(needs, GPU)
     assert sum(one.amount(GPU) for one in holders) == need
     assert len([one for one in holders if one.kind is Kind.INIT]) <= 1
+
+
+@pytest.mark.rule("A7")
+@pytest.mark.parametrize("policy", ["Never", "OnFailure", None])
+def test_only_a_container_that_is_always_restarted_is_a_sidecar(policy: str | None) -> None:
+    pod = make_pod().init("i", any=4).container("a", any=2).build()
+    pod["spec"]["initContainers"][0]["restartPolicy"] = policy
+
+    needs = demand_of(pod, read(pod, pfn_table()), pfn_table()).needs
+
+    assert peak(needs, GPU) == 4
 
 
 @pytest.mark.rule("A7", "D2")

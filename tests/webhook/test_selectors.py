@@ -110,7 +110,15 @@ class TestAlternatives:
                     (is_in("model", "b"), is_in("tier", "x")),
                 ],
                 [(is_in("model", "a", "b"), is_in("tier", "x"))],
-                id="two keys, one of them alike",
+                id="two keys, the second alike",
+            ),
+            pytest.param(
+                [
+                    (is_in("model", "a"), is_in("tier", "x")),
+                    (is_in("model", "a"), is_in("tier", "y")),
+                ],
+                [(is_in("model", "a"), is_in("tier", "x", "y"))],
+                id="two keys, the first alike",
             ),
             pytest.param(
                 [

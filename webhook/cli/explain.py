@@ -17,6 +17,7 @@ from webhook.cli.inputs import (
     read_table,
     shown,
     table_option,
+    warn_of_strays,
 )
 from webhook.cli.outputs import json_text, styled, yaml_text
 from webhook.jsonpatch import Path, pointer
@@ -117,9 +118,9 @@ def _of_manifest(
     file: str, snapshot: Snapshot, priority_class: str | None, priority: int | None
 ) -> Iterator[tuple[str, Path, Explanation]]:
     """Yield every Pod template of a manifest; a DaemonSet's as its Pods would be judged (N8)."""
-    templates = [
-        template for document in read_manifests(file) for template in pod_templates(document.value)
-    ]
+    documents = read_manifests(file)
+    warn_of_strays(documents, snapshot.table.domain)
+    templates = [template for one in documents for template in pod_templates(one.value)]
     if not templates:
         click.echo(f"note: {shown(file)} holds no Pod and no Pod template", err=True)
     for template in templates:

@@ -76,8 +76,9 @@ def difference(explanation: Explanation) -> str:
     """Return the sentence that says what is not known of the priority, "" if it does not matter."""
     other, choice = explanation.other, explanation.outcome.choice
     name = explanation.priority_class
-    if name and choice is not None and choice.certain and choice.source == "default":
-        table = explanation.snapshot.table
+    table = explanation.snapshot.table
+    known = frozenset().union(*(rule.class_names or () for rule in table.priorities))
+    if name and name not in known and all(rule.min_value is None for rule in table.priorities):
         return f"table {table.name} has no rule for priority class {name}"
     if not explanation.differs or other is None or choice is None:
         return ""
@@ -174,7 +175,7 @@ def _lines(explanation: Explanation, *, show_all: bool) -> Iterator[str]:
         yield ""
         fates = explain(resolution)
         is_long = len(fates) > _LONG_TABLE and not show_all
-        yield from _row_lines(list(_by_reason(fates)) if is_long else _one_by_one(fates))
+        yield from _row_lines(list(_by_reason(fates)) if is_long else _one_by_one(fates, show_all))
         if is_long:
             yield "(a line for each row: --all)"
     if resolution is not None and explanation.allowed:
@@ -184,8 +185,14 @@ def _lines(explanation: Explanation, *, show_all: bool) -> Iterator[str]:
         yield from _place_lines(outcome.placement)
 
 
-def _one_by_one(fates: Iterable[Fate]) -> list[tuple[str, Fate]]:
-    return [(fate.row.id, fate) for fate in fates]
+def _one_by_one(fates: Iterable[Fate], show_aliases: bool) -> list[tuple[str, Fate]]:  # noqa: FBT001
+    """Return each row by its id, with its other names where all is to be shown."""
+    return [(fate.row.id, _with_aliases(fate) if show_aliases else fate) for fate in fates]
+
+
+def _with_aliases(fate: Fate) -> Fate:
+    names = ", ".join(fate.row.aliases)
+    return replace(fate, why=f"{fate.why} (also called {names})") if names else fate
 
 
 def _by_reason(fates: Iterable[Fate]) -> Iterator[tuple[str, Fate]]:

@@ -9,9 +9,11 @@ from typing import Any, TypeVar
 
 import click
 
-from selection_spec.documents import Document, load_manifests
+from selection_spec.documents import Document, field_path, load_manifests
 from selection_spec.errors import DocumentError, GpuspecError, Problem
+from selection_spec.grammar import is_ours
 from selection_spec.table import Table, builtin_table, load_table
+from webhook.workloads import stray_keys
 
 # More than anybody mends in one go; a binary file by mistake has thousands.
 _SHOWN_PROBLEMS = 50
@@ -78,6 +80,17 @@ def read_manifests(file: str) -> tuple[Document, ...]:
         for finding in document.findings:
             click.echo(f"warning: {finding.located(shown(file))}", err=True)
     return documents
+
+
+def warn_of_strays(documents: tuple[Document, ...], domain: str) -> None:
+    """Point out keys of ours that stand where they do nothing (A8)."""
+    prefix = f"{domain}/"
+    for document in documents:
+        for path, key in stray_keys(
+            document.value, lambda key: key.startswith(prefix) and is_ours(key[len(prefix) :])
+        ):
+            text = f"{key} does nothing here; put it under a container's resources.limits"
+            click.echo(f"warning: {field_path(path)}: {text}", err=True)
 
 
 def _refuse_others_than_objects(documents: tuple[Document, ...]) -> None:

@@ -14,6 +14,7 @@ from webhook.cli.inputs import (
     read_manifests,
     read_table,
     table_option,
+    warn_of_strays,
 )
 from webhook.cli.outputs import json_text, report, yaml_text
 from webhook.jsonpatch import Drop, Edit, Extend, Patch, Path, Put, write
@@ -67,6 +68,7 @@ def mutate(
         raise click.UsageError("standard input can be the manifest or the table, not both")
     snapshot = Snapshot(read_table(table_file))
     documents = read_manifests(filename)
+    warn_of_strays(documents, snapshot.table.domain)
     patches = [_translate(document, snapshot, priority_class, priority) for document in documents]
     if any(patch is None for patch in patches):
         ctx.exit(1)

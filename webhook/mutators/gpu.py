@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from selection_spec.denial import problems, warnings
-from selection_spec.errors import Problem
+from selection_spec.denial import problems, warnings, who
+from selection_spec.errors import Level, Problem
 from selection_spec.resolve import PolicyChoice, Resolution, resolve
 from selection_spec.rows import Row
 from webhook import marks
@@ -15,6 +15,7 @@ from webhook.jsonpatch import Drop, Edit, Put
 from webhook.placement import node
 from webhook.pods import Ask, PodRequest, demand_of
 from webhook.snapshot import Snapshot
+from webhook.terms import is_sibling
 
 # What a row adds to a plan at most: terms, preferences and tolerations that no other row shares.
 _PLAN_BYTES_A_ROW = 500
@@ -116,7 +117,7 @@ def _translated(
     edits += marks.edits(pod, needs, answer.resolution)
     return Mutation(
         edits=tuple(edits),
-        warnings=(*answer.warnings, *request.warnings),
+        warnings=(*answer.warnings, *_neighbours(request, row), *request.warnings),
         resolution=answer.resolution,
         placement=None if is_placed else placement,
     )
@@ -142,6 +143,16 @@ def _resources(request: PodRequest, row: Row) -> Iterator[Edit]:
             for side in ("limits", "requests"):
                 path = ("spec", *ask.path, "resources", side, row.resource)
                 yield Put(path, str(ask.need.count), "N1")
+
+
+def _neighbours(request: PodRequest, row: Row) -> Iterator[Problem]:
+    """A6: raw devices beside a spec are allowed; only those of the chosen nodes are there."""
+    for place, resource in request.neighbours:
+        found = "it gets devices of the same node"
+        if not is_sibling(resource, frozenset((row.resource,))):
+            found = f"nodes of {row.id} do not have that"
+        text = f"{who(place)} asks for {resource} by itself; {found}"
+        yield Problem(text, f"{place.path}.resources", rule="A6", level=Level.WARNING)
 
 
 def _daemon_set(name: str) -> Problem:

@@ -15,8 +15,6 @@ import yaml
 
 from tests.cluster.api import Api, ApiError, Json, path, wait_until
 from tests.cluster.components import HOST
-from tests.cluster.control_plane import ControlPlane
-from tests.cluster.product.priorities import HIGH, HIGH_VALUE, create_priority_class
 from tests.cluster.product.service import Service
 
 MANIFESTS = Path(__file__).parents[3] / "manifests"
@@ -35,6 +33,7 @@ _PLURALS = {
 _SEEN_SECONDS = 60.0
 
 _TRANSLATED = "translated"
+_GUARDED = "refused by the guard"
 _UNTOUCHED = "untouched"
 
 
@@ -53,26 +52,34 @@ class Installation:
         """Create what an installation creates, in its order, and wait until all of it acts."""
         for document in self._guard:
             _create(self._api, document)
-        self._wait_for("refused by the guard")
+        self._wait_for(_GUARDED)
         _create(self._api, self._configuration)
         self._wait_for(_TRANSLATED)
 
-    @contextmanager
-    def switched_off(self, *, guarded: bool = True) -> Iterator[None]:
-        """A time without the webhook's configuration, and without the guard if so wished."""
+    def switch_off(self) -> None:
+        """Delete all of it again and wait until nothing of it acts."""
         _delete(self._api, self._configuration)
-        self._wait_for("refused by the guard")
-        if not guarded:
-            for document in reversed(self._guard):
-                _delete(self._api, document)
-            self._wait_for(_UNTOUCHED)
+        for document in reversed(self._guard):
+            _delete(self._api, document)
+        self._wait_for(_UNTOUCHED)
+
+    @contextmanager
+    def removed(self) -> Iterator[None]:
+        """A time without the webhook's configuration and without the guard."""
+        self.switch_off()
         try:
             yield
         finally:
-            if not guarded:
-                for document in self._guard:
-                    _create(self._api, document)
-                self._wait_for("refused by the guard")
+            self.switch_on()
+
+    @contextmanager
+    def switched_off(self) -> Iterator[None]:
+        """A time without the webhook's configuration."""
+        _delete(self._api, self._configuration)
+        self._wait_for(_GUARDED)
+        try:
+            yield
+        finally:
             _create(self._api, self._configuration)
             self._wait_for(_TRANSLATED)
 
@@ -91,22 +98,18 @@ class Installation:
         try:
             created = self._api.create(path("v1", "pods", namespace="default"), body, dryRun="All")
         except ApiError as error:
-            return (
-                "refused by the guard" if "'gpuspec-guard' denied" in error.message else str(error)
-            )
+            return _GUARDED if "'gpuspec-guard' denied" in error.message else str(error)
         (container,) = created["spec"]["containers"]
         return _UNTOUCHED if KEY in container["resources"]["limits"] else _TRANSLATED
 
 
 @contextmanager
-def installed(control_plane: ControlPlane) -> Iterator[Installation]:
-    """Start the service with the fleet's table and put it in front of a control plane.
+def installed(api: Api, folder: Path) -> Iterator[Installation]:
+    """Start the service with the fleet's table and put it in front of an API server.
 
-    The class ``high``, which that table means, is created too.
+    The service ends afterwards; what was created in the cluster stays.
     """
-    api = control_plane.api
-    create_priority_class(api, HIGH, HIGH_VALUE)
-    service = Service(control_plane.workdir / "gpuspec", EXAMPLE_TABLE.read_bytes())
+    service = Service(folder, EXAMPLE_TABLE.read_bytes())
     try:
         service.start()
         installation = Installation(api, service)

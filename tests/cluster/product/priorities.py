@@ -29,14 +29,15 @@ def create_priority_class(api: Api, name: str, value: int, *, is_default: bool =
 
 
 @contextmanager
-def default_priority_class(api: Api, name: str, value: int) -> Iterator[None]:
-    """A time in which Pods that name no class get this one."""
-    create_priority_class(api, name, value, is_default=True)
+def priority_class(api: Api, name: str, value: int, *, is_default: bool = False) -> Iterator[None]:
+    """A time in which there is such a class, which Pods that name none may be given too."""
+    create_priority_class(api, name, value, is_default=is_default)
     try:
         yield
     finally:
         api.delete(path("scheduling.k8s.io/v1", _CLASSES, name))
-        _wait_for_priority(api, {}, 0)
+        if is_default:
+            _wait_for_priority(api, {}, 0)
 
 
 def _wait_for_priority(api: Api, spec: Json, value: int) -> None:

@@ -32,12 +32,11 @@ class Service:
     """The webhook in a process of its own, which ends when we do.
 
     Args:
-        folder: Where the table, the certificate and the log are kept.
+        folder: Where the table, the certificate and the log are kept; empty.
         table: The selection table, YAML.
     """
 
     def __init__(self, folder: Path, table: bytes) -> None:
-        folder.mkdir(parents=True)
         self._authority = create_authority("test", now=datetime.now(UTC), lifetime=_LIFETIME)
         self._authority_file = folder / "ca.crt"
         self._authority_file.write_bytes(self._authority.certificate)
@@ -58,12 +57,7 @@ class Service:
     def start(self) -> None:
         """Start it, for the first time or again, and wait until it is ready."""
         self.process.start()
-        wait_until(
-            self._is_ready,
-            timeout=_START_SECONDS,
-            what="gpuspec to be ready",
-            state=self.process.log_end,
-        )
+        self._wait_ready()
 
     def close(self) -> None:
         """End it."""
@@ -87,6 +81,7 @@ class Service:
             yield
         finally:
             self.process.thaw()
+            self._wait_ready()  # and done with what was asked meanwhile
 
     @contextmanager
     def serving(self, table: bytes) -> Iterator[None]:
@@ -160,6 +155,14 @@ class Service:
             for sample in family.samples
             if sample.name == name
         ]
+
+    def _wait_ready(self) -> None:
+        wait_until(
+            self._is_ready,
+            timeout=_START_SECONDS,
+            what="gpuspec to be ready",
+            state=self.process.log_end,
+        )
 
     def _is_ready(self) -> bool:
         self.process.require_running()

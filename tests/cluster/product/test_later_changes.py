@@ -114,7 +114,7 @@ def translated_pod() -> Json:
 def old_pod(cluster: ControlPlane, webhook: Installation, namespace: str) -> str:
     """The path of a Pod that was created when there was no webhook and no guard."""
     old = asking(no_such_device=1).metadata(name="old", finalizers=[FINALIZER])
-    with webhook.switched_off(guarded=False):
+    with webhook.removed():
         create_pod(cluster.api, namespace, old.build())
     return path("v1", "pods", "old", namespace=namespace)
 

@@ -12,7 +12,7 @@ from tests.cluster.api import path
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.pods import create_pod, wait_decided
 from tests.cluster.product.places import admitting_models, model_of
-from tests.cluster.product.priorities import HIGH, create_priority_class, default_priority_class
+from tests.cluster.product.priorities import HIGH, priority_class
 from webhook.terms import REQUEST_ANNOTATION
 
 pytestmark = pytest.mark.usefixtures("webhook")
@@ -38,8 +38,9 @@ def test_the_number_of_a_class_decides(
     answer: tuple[str, set[str]],
 ) -> None:
     name = f"class-{uuid.uuid4().hex[:8]}"
-    create_priority_class(cluster.api, name, value)
-    assert answered(cluster, namespace, asking(any_24gb=1).spec(priorityClassName=name)) == answer
+    pod = asking(any_24gb=1).spec(priorityClassName=name)
+    with priority_class(cluster.api, name, value):
+        assert answered(cluster, namespace, pod) == answer
 
 
 @pytest.mark.rule("D3", "D4", "D5")
@@ -65,7 +66,8 @@ def test_the_name_of_a_class_decides_and_none_is_the_default(
 def test_the_class_that_the_cluster_gives_by_default_decides_too(
     cluster: ControlPlane, namespace: str
 ) -> None:
-    with default_priority_class(cluster.api, f"default-{uuid.uuid4().hex[:8]}", ENOUGH):
+    name = f"default-{uuid.uuid4().hex[:8]}"
+    with priority_class(cluster.api, name, ENOUGH, is_default=True):
         assert answered(cluster, namespace, asking(any_24gb=1)) == SMALLEST_FIT
         create_pod(cluster.api, namespace, asking(any_24gb=1).build())
     node = wait_decided(cluster.api, namespace, ["train"])["train"]

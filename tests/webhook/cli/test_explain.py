@@ -554,7 +554,8 @@ def test_a_key_that_only_looks_like_a_spec_passes_with_a_warning(key: str, meant
     pod = make_pod().container("main", {f"preferred.jp/{key}": 1}).build()
     text = _text("-f", "-", stdin=json.dumps(pod))
     warning = (
-        f'warning: container "main": preferred.jp/{key} is no spec; preferred.jp/{meant} would be'
+        f"warning: did you mean preferred.jp/{meant}? preferred.jp/{key} is no spec: "
+        'container "main"'
     )
     assert warning in " ".join(text.split())
 

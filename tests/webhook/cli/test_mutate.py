@@ -424,3 +424,23 @@ def test_values_in_are_values_out_but_for_our_edits(pod: Json, kind: str) -> Non
     assert _mutated(text) == [wanted]
     # Again: nothing is left to do.
     assert _mutated(yaml_text([wanted])) == [wanted]
+
+
+@pytest.mark.rule("A8")
+@pytest.mark.parametrize("verb", ["mutate", "explain"])
+def test_keys_where_they_do_nothing_are_pointed_out(verb: str) -> None:
+    pod = make_pod().container("main", any_24gb=1).spec(overhead={"preferred.jp/gpu-a30": "1"})
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data"},
+        "spec": {"resources": {"requests": {"preferred.jp/gpu-any": "1"}}},
+    }
+    text = "\n---\n".join(json.dumps(one) for one in (pod.spec(priority=0).build(), claim))
+    result = on_table(verb, "-f", "-", stdin=text)
+    assert result.exit_code == 0
+    does_nothing = "does nothing here; put it under a container's resources.limits"
+    assert result.stderr.splitlines() == [
+        f"warning: spec.overhead: preferred.jp/gpu-a30 {does_nothing}",
+        f"warning: spec.resources.requests: preferred.jp/gpu-any {does_nothing}",
+    ]
