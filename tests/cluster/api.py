@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -64,9 +64,23 @@ def path(
     return "/" + "/".join(parts)
 
 
+class _SharedContext(ssl.SSLContext):
+    """A client's context that threads may share.
+
+    httpcore sets the protocols anew before each connection. OpenSSL then frees the former list,
+    which another thread may be copying for its own connection: the server refuses that one, now
+    and then, with a "decode error". Without the list a server speaks HTTP/1.1, which is all we do.
+    """
+
+    def set_alpn_protocols(self, _: Iterable[str]) -> None:
+        """Leave it as it is."""
+
+
 def verify_with(ca_file: Path) -> ssl.SSLContext:
     """Trust the certificates of this file only."""
-    return ssl.create_default_context(cafile=ca_file)
+    context = _SharedContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(ca_file)
+    return context
 
 
 class Api:

@@ -296,6 +296,33 @@ def test_selectors_of_the_pod_that_exclude_all(terms: list[Term], theirs: str) -
     assert (problem.path, problem.rule) == ("spec", "N4")
 
 
+@pytest.mark.rule("N4", "A2", "D2", "D10")
+def test_what_the_pod_itself_has_excluded_is_no_longer_spoken_of() -> None:
+    only_a30 = [(_label("gpu-model", "a30-24gb"),)]
+    assert _text(_PFN, _ask("any", 8), terms=only_a30) == (
+        'container "main": preferred.jp/gpu-any: 8: no node has 8 such GPUs, the most is 6 '
+        "(a30-24gb); ask for 6 or less in one Pod"
+    )
+    assert _text(_PFN, _ask("any", 4, "a"), _ask("any", 3, "b"), terms=only_a30) == (
+        '7 GPUs in one Pod (4 in "a", 3 in "b"), the largest a30 node has 6; ask for fewer, '
+        "or use several Pods"
+    )
+    only_gh200 = [(_label("gpu-model", "gh200-96gb"), _label(ARCH_LABEL, "amd64"))]
+    assert _text(_PLATFORMS, _ask("any"), terms=only_gh200).startswith(
+        "the Pod wants kubernetes.io/arch=amd64, the devices that fit are on linux/arm64; "
+    )
+
+
+@pytest.mark.rule("N4")
+def test_four_are_not_too_many() -> None:
+    text = _text(_PFN, _ask("any"), terms=[(_label("gpu-model", *"abcd"),)])
+    assert text == (
+        "the Pod's own nodeSelector or affinity (gpu-model In [a, b, c, d]) excludes every device "
+        "for gpu-any (v100-16gb: gpu-model=v100-16gb; v100-32gb: gpu-model=v100-32gb; a30-24gb: "
+        "gpu-model=a30-24gb; a100-80gb: gpu-model=a100-80gb); remove it or change the spec"
+    )
+
+
 @pytest.mark.rule("N4")
 def test_of_many_rows_a_few_are_shown() -> None:
     rows = (make_row(f"c{n}-16gb", nodes={"matchLabels": {"m": f"v{n}"}}) for n in range(9))

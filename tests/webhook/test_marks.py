@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.answers import admitted
+from tests.answers import admitted, outcome
 from tests.builders import Json, PodBuilder, asking, make_pod, make_row, make_table, pfn, pfn_table
 from webhook.snapshot import Snapshot
 
@@ -95,6 +95,7 @@ def test_a_second_pass_of_the_same_spec_keeps_the_label() -> None:
     )
 
     assert admitted(first, pfn())["metadata"]["labels"] == {LABEL: "gpu-a30"}
+    assert not [edit for edit in outcome(first, pfn()).edits if "labels" in edit.path]
 
 
 @pytest.mark.rule("R5")
