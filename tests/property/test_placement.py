@@ -274,7 +274,8 @@ class TestMonotone:
         key, value = data.draw(st.sampled_from([("model", "a"), ("tier", "x"), ("zone", "east")]))
         narrower = deepcopy(case.before)
         narrower["spec"].setdefault("priorityClassName", "low")
-        if case.before["spec"].get("priorityClassName") == "high":
+        there = case.before["spec"].get("nodeSelector") or {}
+        if case.before["spec"].get("priorityClassName") == "high" or key in there:
             return
         narrower["spec"]["nodeSelector"] = {
             **(narrower["spec"].get("nodeSelector") or {}),

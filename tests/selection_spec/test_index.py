@@ -130,6 +130,10 @@ def _in(key: str, *values: str) -> Requirement:
         ([Requirement("gpu-model", Operator.EXISTS)], [0, 1]),
         ([Requirement("gpu-model", Operator.DOES_NOT_EXIST)], [2, 3]),
         ([_in("pool", "x"), _in("gpu-model", "a100")], []),
+        # What contradicts itself admits nothing.
+        ([_in("gpu-model", "a100"), Requirement("gpu-model", Operator.DOES_NOT_EXIST)], []),
+        ([_in("gpu-model", "a100"), _in("gpu-model", "a30")], []),
+        ([_in("gpu-model", "a100"), Requirement("gpu-model", Operator.NOT_IN, ("a100",))], []),
         ([Requirement("pool", Operator.GT, ("5",))], [0, 1, 2, 3]),
         # Rows that do not say where they are may be anywhere.
         ([_in("topology.kubernetes.io/zone", "z1")], [0, 1, 2, 3]),

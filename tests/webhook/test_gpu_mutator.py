@@ -301,6 +301,17 @@ class TestPolicy:
         assert (after["spec"].get("nodeSelector") == {"gpu-model": "v100-16gb"}) is is_high
 
     @pytest.mark.rule("D3")
+    @pytest.mark.parametrize("number", [True, 1.0, "1", [1], None])
+    def test_only_an_integer_is_a_priority(self, number: object) -> None:
+        """True is equal to 1 for Python."""
+        rows = [make_row("a30-24gb"), make_row("a100-80gb")]
+        lowest = {"priorities": [{"minValue": 1, "policy": "SmallestFit"}]}
+        table = Snapshot(make_table(*rows, **lowest))
+
+        assert "nodeSelector" in admitted(asking().spec(priority=1), table)["spec"]
+        assert "nodeSelector" not in admitted(asking().spec(priority=number), table)["spec"]
+
+    @pytest.mark.rule("D3")
     def test_priority_fields_are_never_written(self) -> None:
         pod = asking().high().build()
 

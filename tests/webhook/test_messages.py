@@ -26,6 +26,8 @@ def problems(*texts: str) -> list[Problem]:
         pytest.param(["a", "b"], "a\nb", id="one line each"),
         pytest.param(["a\r\n  b\tc"], "a b c", id="what has several lines becomes one"),
         pytest.param(["a\ud800b"], "a?b", id="what UTF-8 cannot hold"),
+        pytest.param(["a\x1b[2Jb\x00\u202ec"], "a?[2Jb??c", id="what a terminal obeys"),
+        pytest.param(["コンテナ é 🙂"], "コンテナ é 🙂", id="what can be read stays"),
         pytest.param(["x" * 1000], "x" * 1000, id="exactly 1,000 bytes"),
         pytest.param(["x" * 1001], "x" * 997 + "…", id="one byte more"),
         pytest.param(["é" * 501], "é" * 498 + "…", id="no character is halved"),

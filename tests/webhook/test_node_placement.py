@@ -398,12 +398,31 @@ class TestOwnSelectors:
         )
 
     @pytest.mark.rule("N4")
-    def test_a_row_that_lacks_a_label_of_others_is_dropped_by_it(self) -> None:
+    @pytest.mark.parametrize(
+        ("said", "rows"),
+        [
+            pytest.param([expression("accelerator", "In", "l4")], ["l4-24gb"], id="In"),
+            pytest.param([expression("accelerator", "Exists")], ["l4-24gb"], id="Exists"),
+            pytest.param([expression("accelerator", "DoesNotExist")], [A30], id="DoesNotExist"),
+            pytest.param([expression("accelerator", "NotIn", "l4")], [A30], id="NotIn"),
+            pytest.param(
+                [expression("accelerator", "NotIn", "x")], [A30, "l4-24gb"], id="NotIn another"
+            ),
+            pytest.param(
+                [expression("accelerator", "Exists"), expression("accelerator", "DoesNotExist")],
+                [],
+                id="both",
+            ),
+        ],
+    )
+    def test_a_row_that_says_nothing_of_a_label_of_others_has_none(
+        self, said: list[Json], rows: list[str]
+    ) -> None:
         """Rows are told apart by that key, so nodes of this one do not have it."""
-        resolution = outcome(asking().selector(accelerator="l4"), two_keys()).resolution
+        resolution = outcome(asking().terms(term(*said)), two_keys()).resolution
 
         assert resolution is not None
-        assert [row.id for row in resolution.candidates] == ["l4-24gb"]
+        assert [row.id for row in resolution.candidates] == rows
 
     @pytest.mark.rule("N4", "D10")
     def test_no_row_is_chosen_by_two_terms_that_each_exclude_it(self) -> None:

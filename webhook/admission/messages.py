@@ -52,8 +52,14 @@ def warnings(problems: Sequence[Problem]) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    """Fold what a user's own names bring in: line breaks and what UTF-8 cannot hold."""
-    return " ".join(text.split()).encode(errors="replace").decode()
+    """Fold what a user's own names bring in: line breaks, and what is not seen or cannot be sent.
+
+    The text ends up on a terminal, where an escape character would be obeyed.
+    """
+    folded = " ".join(text.split())
+    if folded.isprintable():
+        return folded
+    return "".join(character if character.isprintable() else "?" for character in folded)
 
 
 def _cut(text: str, size: int) -> str:

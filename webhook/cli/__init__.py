@@ -12,6 +12,9 @@ import click
 
 from webhook import __version__
 
+# Each verb says so itself: a command remembers the help option of its first call.
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
+
 # What the list of commands says of each; its module says the same again, and more.
 _VERBS = {
     "explain": "Explain which devices a spec stands for, and why not the others.",
@@ -39,7 +42,7 @@ class _Verbs(click.Group):
 
 @click.command(
     cls=_Verbs,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    context_settings=SETTINGS,
     epilog="Start with: gpuspec explain any-24gb",
 )
 @click.version_option(__version__, prog_name="gpuspec", message="%(prog)s %(version)s")

@@ -10,6 +10,7 @@ import click
 
 from selection_spec.grammar import is_ours
 from webhook.admission.translate import Context
+from webhook.cli import SETTINGS
 from webhook.cli.explanation import Explanation, as_json, as_text, difference, explained
 from webhook.cli.inputs import (
     priority_options,
@@ -26,6 +27,7 @@ from webhook.workloads import pod_templates
 
 
 @click.command(
+    context_settings=SETTINGS,
     epilog="""\b
 Examples:
   gpuspec explain any-24gb                       one GPU with at least 24 GB
@@ -35,7 +37,7 @@ Examples:
   kubectl get pod p -o yaml | gpuspec explain -f -
 
 With -f, JSON and YAML are lists, one item a Pod template.
-Exit status: 0 allowed, 1 denied, 2 wrong usage or unreadable input."""
+Exit status: 0 allowed, 1 denied, 2 wrong usage or unreadable input.""",
 )
 @click.argument("specs", nargs=-1, metavar="[SPEC[:COUNT]]...")
 @click.option(

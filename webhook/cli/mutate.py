@@ -8,6 +8,7 @@ import click
 
 from selection_spec.documents import Document
 from webhook.admission.translate import Context, Verdict
+from webhook.cli import SETTINGS
 from webhook.cli.explanation import difference, explained
 from webhook.cli.inputs import (
     priority_options,
@@ -23,6 +24,7 @@ from webhook.workloads import pod_templates
 
 
 @click.command(
+    context_settings=SETTINGS,
     epilog="""\b
 Examples:
   gpuspec mutate -f job.yaml
@@ -31,7 +33,7 @@ Examples:
   gpuspec mutate -f pod.yaml -o patch
 
 Nothing is printed if any Pod is denied. Exit status: 0 fine, 1 denied,
-2 wrong usage or unreadable input."""
+2 wrong usage or unreadable input.""",
 )
 @click.option(
     "-f",

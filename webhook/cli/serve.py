@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from webhook.cli import SETTINGS
 from webhook.settings import CertificateFiles, SelfSignedFolder, Settings, parse_address
 from webhook.wiring import CannotStartError
 from webhook.wiring import serve as run
@@ -16,7 +17,7 @@ _SECONDS = click.FloatRange(min=0)
 _SOME_SECONDS = click.FloatRange(min=0, min_open=True)
 
 
-@click.command()
+@click.command(context_settings=SETTINGS)
 @click.option(
     "--listen",
     default="127.0.0.1:8443",
