@@ -151,6 +151,8 @@ def test_is_ours(text: str, ours: bool) -> None:  # noqa: FBT001 - a table
         ("gpu-any-23.5gb", "asks for a fraction of memory (23.5gb)", "gpu-any-24gb"),
         ("gpu-any-24.0gb", "asks for a fraction of memory (24.0gb)", "gpu-any-24gb"),
         ("gpu-any-24.5", "asks for a fraction of memory (24.5)", "gpu-any-25gb"),
+        ("gpu-any-0999999999", "has leading zeros in 0999999999", None),
+        ("gpu-any-099999999", "has leading zeros in 099999999", "gpu-any-99999999gb"),
         ("gpu-any-1000000000gb", "asks for more memory than any device will have", None),
         # Empty parts, other separators.
         ("gpu--any", "has an empty part between its dashes", "gpu-any"),

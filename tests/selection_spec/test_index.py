@@ -138,6 +138,7 @@ def _in(key: str, *values: str) -> Requirement:
         # Rows that do not say where they are may be anywhere.
         ([_in("topology.kubernetes.io/zone", "z1")], [0, 1, 2, 3]),
         ([_in("topology.kubernetes.io/zone", "z2")], [0, 1, 2]),
+        ([Requirement("topology.kubernetes.io/zone", Operator.DOES_NOT_EXIST)], []),
         # No row says a word about these; os and arch are D10's.
         ([_in("disk", "ssd")], [0, 1, 2, 3]),
         ([_in(ARCH_LABEL, "arm64"), _in(OS_LABEL, "windows")], [0, 1, 2, 3]),
@@ -155,6 +156,31 @@ def test_what_a_pod_says_narrows(term: list[Requirement], admitted: list[int]) -
     assert members(index.admitted_by([term])) == admitted
     assert index.label_keys == {"gpu-model", "pool", "topology.kubernetes.io/zone"}
     assert index.telling_keys == index.label_keys | PLATFORM_LABELS
+
+
+@pytest.mark.rule("N4")
+@pytest.mark.parametrize(
+    ("requirement", "admitted"),
+    [
+        (_in("pool", "x"), [0, 2]),
+        (_in("pool", "y"), [1, 2]),
+        (_in("pool", "x", "y"), [0, 1, 2]),
+        (_in("pool", "z"), [1, 2]),
+        (Requirement("pool", Operator.NOT_IN, ("x",)), [0, 1, 2]),
+        (Requirement("pool", Operator.EXISTS), [0, 1, 2]),
+        (Requirement("pool", Operator.DOES_NOT_EXIST), [0, 1]),
+    ],
+)
+def test_rows_that_exclude_values(requirement: Requirement, admitted: list[int]) -> None:
+    """A label that is not there is none of the values that a row excludes."""
+    index = RowIndex(
+        [
+            _row(Requirement("pool", Operator.NOT_IN, ("y", "z"))),
+            _row(Requirement("pool", Operator.NOT_IN, ("x",))),
+            _row(Requirement("pool", Operator.EXISTS)),
+        ]
+    )
+    assert members(index.admitted_by([[requirement]])) == admitted
 
 
 @pytest.mark.rule("D10")
