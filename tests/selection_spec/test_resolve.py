@@ -143,6 +143,15 @@ def test_containers_of_one_pod(specs: list[str], rows: list[str] | str) -> None:
     assert outcome(_NAMED, *(ask(spec) for spec in specs)) == rows
 
 
+@pytest.mark.rule("D6", "G5")
+def test_an_unknown_name_opens_nothing() -> None:
+    table = make_table(make_row("h100-80gb", reserved=True), make_row("a10-24gb", cost=1))
+    resolution = resolve(table, demand(ask("nothing"), ask("any")), EVERY)
+    assert resolution.failed == "G5"
+    assert resolution.named == 0
+    assert [row.id for row in table.select(resolution.containers[1].open)] == ["a10-24gb"]
+
+
 @pytest.mark.rule("D1")
 def test_a_step_is_only_taken_while_rows_are_left() -> None:
     failed = resolve(_NAMED, demand(ask("a10"), ask("a100")), EVERY)
@@ -319,6 +328,7 @@ _SMALLEST_BY_DEFAULT = make_table(make_row("a100-80gb"), priorities=[], defaultP
         (_PRIORITIES, ("other", -11), (EVERY, "default", True)),
         (_PRIORITIES, (None, 1000), (SMALLEST, "minValue", True)),
         (_PRIORITIES, (None, -11), (EVERY, "default", True)),
+        (_PRIORITIES, (None, -10), (SMALLEST, "minValue", True)),
         # Admission always knows the number: without it, a rule that asks for it may match there.
         (_PRIORITIES, ("high", None), (SMALLEST, "classNames", False)),
         (_PRIORITIES, ("other", None), (EVERY, "default", False)),
