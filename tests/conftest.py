@@ -11,7 +11,7 @@ from tests.rules import RULES, rules_of
 #   pytest --hypothesis-profile=search tests/property
 _CALM = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=300)
-settings.register_profile("search", deadline=None, max_examples=20_000, suppress_health_check=_CALM)
+settings.register_profile("search", deadline=None, max_examples=3_000, suppress_health_check=_CALM)
 settings.load_profile("suite")
 
 
