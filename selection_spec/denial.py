@@ -164,7 +164,7 @@ def _no_common(resolution: Resolution) -> Problem:
     asked = {str(one.need.spec): one for one in resolution.containers}
     listed = (f"{who(one.need)} ({spec})" for spec, one in asked.items())
     return Problem(
-        f"{_few(listed, ' and ')}: no device meets them all, and a Pod runs on one node",
+        f"{few(listed, ' and ')}: no device meets them all, and a Pod runs on one node",
         path="spec",
         hint="ask for one kind of device, or use several Pods",
         rule="D1",
@@ -173,15 +173,15 @@ def _no_common(resolution: Resolution) -> Problem:
 
 def _own_selectors(resolution: Resolution) -> Problem:
     table = resolution.table
-    specs = _few(dict.fromkeys(str(one.need.spec) for one in resolution.containers))
+    specs = few(dict.fromkeys(str(one.need.spec) for one in resolution.containers))
     rows = table.select(resolution.steps[-1].before)
     theirs = dict.fromkeys(
         said
         for term in resolution.demand.terms
         if (said := _in_words(one for one in term if one.key in table.index.label_keys))
     )
-    said = _few(theirs, " or ") or "no term that can match"
-    ours = _few((f"{row.id}: {_in_words(row.nodes)}" for row in rows), "; ")
+    said = few(theirs, " or ") or "no term that can match"
+    ours = few((f"{row.id}: {_in_words(row.nodes)}" for row in rows), "; ")
     return Problem(
         f"the Pod's own nodeSelector or affinity ({said}) excludes every device for {specs} "
         f"({ours})",
@@ -196,7 +196,7 @@ def _in_words(requirements: Iterable[Requirement]) -> str:
     return ", ".join(
         f"{one.key}={one.values[0]}"
         if one.is_plain
-        else " ".join((one.key, one.operator, f"[{_few(one.values)}]" if one.values else ""))
+        else " ".join((one.key, one.operator, f"[{few(one.values)}]" if one.values else ""))
         for one in requirements
     ).strip()
 
@@ -205,7 +205,7 @@ def _platform(resolution: Resolution) -> Problem:
     rows = resolution.table.select(resolution.steps[-1].before)
     has = ", ".join(sorted({f"{row.os}/{row.arch}" for row in rows}))
     if any(row.os == resolution.demand.os for row in rows):
-        wants = _few(
+        wants = few(
             dict.fromkeys(
                 said
                 for term in resolution.demand.terms
@@ -242,7 +242,7 @@ def _sum(resolution: Resolution) -> Problem:
     rows = resolution.table.select(resolution.steps[-1].before)
     largest = max(rows, key=lambda row: row.per_node)
     needed = resolution.peaks[largest.resource]
-    parts = _few(
+    parts = few(
         f'{need.amount(largest.resource)} in "{need.name}"'
         for need in at_peak(resolution.demand.needs, largest.resource)
     )
@@ -255,15 +255,15 @@ def _sum(resolution: Resolution) -> Problem:
     )
 
 
-def _few(parts: Iterable[str], between: str = ", ") -> str:
-    """Join the first of many parts, and count the rest."""
+def few(parts: Iterable[str], between: str = ", ") -> str:
+    """Join the first four of many parts, and count the rest."""
     listed = list(parts)
     rest = len(listed) - _SHOWN
     return between.join(listed[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _ids(rows: Iterable[Row]) -> str:
-    return _few(row.id for row in rows)
+    return few(row.id for row in rows)
 
 
 def _warning(text: str, rule: str) -> Problem:

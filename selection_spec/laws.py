@@ -19,7 +19,8 @@ from selection_spec.names import (
     label_value_problem,
     resource_name_problem,
 )
-from selection_spec.schema import DeviceRow, MatchExpression, Parts, PriorityRule
+from selection_spec.parts import Parts
+from selection_spec.schema import DeviceRow, MatchExpression, PriorityRule
 
 # Everything that this project puts on objects lives below it, taints included.
 OUR_DOMAIN = "gpuspec.preferred.jp"

@@ -6,17 +6,11 @@ that one field cannot break on its own live in ``table``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
-from copy import deepcopy
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
-API_VERSION = "gpuspec.preferred.jp/v1alpha1"
-KIND = "SelectionTable"
 DEFAULT_DOMAIN = "preferred.jp"
 
 # Above any machine that is built, below any typing error that matters.
@@ -161,89 +155,3 @@ class TableDocument(_Part):
     status: dict[str, object] | None = Field(
         default=None, description="Written by the controller; ignored when read from a file."
     )
-
-
-_Model = TypeVar("_Model", bound=_Part)
-
-_STAND_INS: dict[str, object] = {
-    "vram": "1gb",
-    "perNode": 1,
-    "nodes": {"matchLabels": {"stand-in": "stand-in"}},
-    "resource": "stand-in.example/device",
-    "policy": "EveryFit",
-    "classNames": ["stand-in"],
-    "minValue": 0,
-}
-# None: a name that no other item has.
-_STAND_IN_ITEMS: dict[str, object] = {
-    "aliases": None,
-    "classNames": None,
-    "tolerations": {"key": "stand-in", "operator": "Exists"},
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What has the right shape in a table's spec; list items by their place in the document."""
-
-    domain: str
-    priorities: Mapping[int, PriorityRule]
-    devices: Mapping[int, DeviceRow]
-
-
-def well_shaped(document: object) -> Parts:
-    """Return the parts of a document that can be judged further, whatever the others look like."""
-    spec = document.get("spec") if isinstance(document, dict) else None
-    fields = spec if isinstance(spec, dict) else {}
-    domain = fields.get("resourceDomain")
-    return Parts(
-        domain=domain if isinstance(domain, str) else DEFAULT_DOMAIN,
-        priorities=_items(PriorityRule, fields.get("priorities")),
-        devices=_items(DeviceRow, fields.get("devices")),
-    )
-
-
-def _items(model: type[_Model], items: object) -> dict[int, _Model]:
-    found = {}
-    for number, item in enumerate(items if isinstance(items, list) else ()):
-        part = _mended(model, item, number)
-        if part is not None:
-            found[number] = part
-    return found
-
-
-def _mended(model: type[_Model], item: object, number: int) -> _Model | None:
-    """Return an item whose misshapen parts are replaced by ones that break no law.
-
-    What is wrong with their shape is told elsewhere; everything beside them can be judged all the
-    same, at its own place.
-    """
-    try:
-        return model.model_validate(item)
-    except ValidationError as error:
-        wrong = [detail["loc"] for detail in error.errors() if detail["loc"]]
-    if not isinstance(item, dict):
-        return None
-    mended = deepcopy(item)
-    for place in wrong:
-        _stand_in(mended, place, f"row-{number}x")
-    with suppress(ValidationError):
-        return model.model_validate(mended)
-    return None
-
-
-def _stand_in(item: dict[str, Any], place: tuple[str | int, ...], name: str) -> None:
-    """Put something harmless at the list item or field that a problem is about."""
-    field = str(place[0])
-    if place[:2] == ("nodes", "matchExpressions") and len(place) > 2:  # noqa: PLR2004 - it and more
-        key = f"stand-in-{place[2]}"
-        item["nodes"]["matchExpressions"][place[2]] = {"key": key, "operator": "Exists"}
-    elif place[:2] == ("nodes", "matchLabels") and len(place) > 2:  # noqa: PLR2004 - the same
-        item["nodes"]["matchLabels"][place[2]] = "stand-in"
-    elif field in _STAND_IN_ITEMS and len(place) > 1:
-        stand_in = _STAND_IN_ITEMS[field]
-        item[field][place[1]] = f"{name}-{place[1]}-x" if stand_in is None else stand_in
-    elif field in ("name", *_STAND_INS):
-        item[field] = _STAND_INS.get(field, name)
-    else:
-        item.pop(field, None)

@@ -21,8 +21,9 @@ from selection_spec.errors import DocumentError, Problem, TableError
 from selection_spec.index import RowIndex, select
 from selection_spec.labels import Operator, Requirement, Toleration, of_labels
 from selection_spec.laws import broken_laws, vram_gb
+from selection_spec.parts import mended_parts, parts_of
 from selection_spec.rows import Output, Policy, PriorityRule, Row
-from selection_spec.schema import DeviceRow, TableDocument, TableSpec, well_shaped
+from selection_spec.schema import DeviceRow, TableDocument, TableSpec
 
 _DIGEST_CHARACTERS = 16
 
@@ -81,9 +82,9 @@ def load_table(text: str | bytes) -> Table:
         parsed = TableDocument.model_validate(document.value)
     except ValidationError as error:
         problems += problems_from_validation(error, document, TableDocument)
+    parts = mended_parts(document.value) if parsed is None else parts_of(parsed.spec)
     problems += (
-        _located(problem, ("spec", *path), document)
-        for path, problem in broken_laws(well_shaped(document.value))
+        _located(problem, ("spec", *path), document) for path, problem in broken_laws(parts)
     )
     # A value that is read otherwise than it looks is wrong once, not twice.
     doubtful = {problem.path for problem in unread}

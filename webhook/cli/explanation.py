@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from textwrap import fill
 from typing import Any
 
+from selection_spec.denial import few
 from selection_spec.explain import Fate, explain, explain_container
 from selection_spec.labels import Requirement, Toleration
 from selection_spec.resolve import Resolution
+from selection_spec.rows import Output
 from webhook.admission import messages
 from webhook.admission.translate import Context, Outcome, Verdict, translate
 from webhook.cli.outputs import styled
@@ -20,11 +22,9 @@ from webhook.snapshot import Snapshot
 
 _WIDTH = 80
 _WIDEST_ID = 40
-_SHOWN_VALUES = 4
 
 # What a screen holds beside the rest of an explanation.
 _LONG_TABLE = 12
-_OUTPUT = "ExtendedResource"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         "message": messages.denial(outcome.problems),
         "policy": choice.policy.value if choice else None,
         "policyFrom": choice.source if choice else None,
-        "output": _OUTPUT,
+        "output": Output.EXTENDED_RESOURCE.value,
         "table": {"name": table.name, "digest": table.digest},
         "candidates": candidates(outcome),
         "rows": [_fate(fate) for fate in explain(resolution)] if resolution else [],
@@ -246,15 +246,9 @@ def _expressions(term: Iterable[Requirement]) -> str:
     return " and ".join(
         f"{one.key} = {one.values[0]}"
         if one.is_plain
-        else " ".join((one.key, one.operator, _few(one.values))).strip()
+        else " ".join((one.key, one.operator, few(one.values))).strip()
         for one in term
     )
-
-
-def _few(values: Sequence[str]) -> str:
-    """Join the first values; JSON output has them all."""
-    more = f" and {len(values) - _SHOWN_VALUES} more" if len(values) > _SHOWN_VALUES else ""
-    return ", ".join(values[:_SHOWN_VALUES]) + more
 
 
 def _toleration(toleration: Toleration) -> str:

@@ -62,19 +62,14 @@ def mutate(
     wrong = list(request.problems)
     if daemon_set is not None and request.wants_devices:
         wrong.append(_daemon_set(daemon_set))
-    wanted = [ask for ask in request.asks if ask.need is not None]
-    if not wanted or wrong:
-        answer = _answer_of(pod, request, choice, snapshot) if wanted else None
-        wrong += answer.problems if answer is not None else ()
-        return Mutation(
-            edits=() if wrong else tuple(_zeros(request)),
-            problems=tuple(wrong),
-            warnings=() if wrong else tuple(request.warnings),
-            resolution=answer.resolution if answer is not None else None,
-        )
+    if not any(ask.need is not None for ask in request.asks):
+        if wrong:
+            return Mutation(problems=tuple(wrong))
+        return Mutation(edits=tuple(_zeros(request)), warnings=tuple(request.warnings))
     answer = _answer_of(pod, request, choice, snapshot)
-    if answer.placement is None:
-        return Mutation(problems=answer.problems, resolution=answer.resolution)
+    wrong += answer.problems
+    if wrong or answer.placement is None:
+        return Mutation(problems=tuple(wrong), resolution=answer.resolution)
     return _translated(pod, request, answer, answer.placement)
 
 
