@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
+from selection_spec import data
 from selection_spec.table import Table, load_table
 from webhook.selectors import PREFERRED, REQUIRED
 from webhook.snapshot import Snapshot
@@ -22,7 +23,7 @@ DOMAIN = "preferred.jp"
 GPU = "nvidia.com/gpu"
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
-PFN_TABLE = Path(__file__).parent / "fixtures" / "pfn-table.yaml"
+PFN_TABLE = Path(data.__file__).parent / "pfn-table.yaml"
 
 
 class PodBuilder:

@@ -20,6 +20,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from tests.builders import make_review
+
 _WIDTH = 80
 _SHOWN = 4
 
@@ -87,7 +89,8 @@ def main() -> None:
             f"({table['rows']} kinds of device), ready after {time.monotonic() - started:.1f} s.\n"
         )
         for number, story in enumerate(STORIES, start=1):
-            answer = _ask(address, context, "/mutate", _review(story.pod(), f"demo-{number}"))
+            review = make_review(story.pod(), uid=f"demo-{number}")
+            answer = _ask(address, context, "/mutate", review)
             _show(number, story, answer["response"])
     print("Your own: .venv/bin/gpuspec explain any-24gb     (and --help)")
 
@@ -129,23 +132,6 @@ def _ask(
         connection.request("GET" if body is None else "POST", path, content, headers)
         document: dict[str, Any] = json.load(connection.getresponse())
     return document
-
-
-def _review(pod: dict[str, Any], uid: str) -> dict[str, Any]:
-    """Return the review that an API server sends when somebody creates this Pod."""
-    return {
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": {
-            "uid": uid,
-            "kind": {"group": "", "version": "v1", "kind": "Pod"},
-            "resource": {"group": "", "version": "v1", "resource": "pods"},
-            "operation": "CREATE",
-            "namespace": "default",
-            "object": pod,
-            "dryRun": False,
-        },
-    }
 
 
 def _show(number: int, story: Story, response: dict[str, Any]) -> None:

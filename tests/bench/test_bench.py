@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from tests.bench.machine import python
+from tests.builders import PFN_TABLE
 from tests.cluster.binaries import find_binaries
 from tests.cluster.conftest import wanted_minors
 
 _TINY = ("--seconds", "0.05")
-_PFN_TABLE = Path(__file__).parents[1] / "fixtures" / "pfn-table.yaml"
 _TIME = r"(\s+[\d,.]+)"
 
 
@@ -56,7 +55,7 @@ def test_mutate_compares_every_workload() -> None:
         r"  ratio [\d.]+ \(rounds: [\d.]+ to [\d.]+\), target at least 0\.8",
     )
     _has_lines(
-        _said("mutate", *_TINY, "--table", str(_PFN_TABLE)),
+        _said("mutate", *_TINY, "--table", str(PFN_TABLE)),
         r"replicas: .* [45]\.\d KB a review, 1\.\d KB a patch",
         *comparison,
         r"different: .* [45]\.\d KB a review, 1\.\d KB a patch",

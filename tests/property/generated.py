@@ -259,3 +259,18 @@ def node_of(row_nodes: Json, like: Json) -> Json:
             case _:
                 labels.pop(key, None)
     return {**like, "metadata": {**like["metadata"], "labels": labels}}
+
+
+# --- Any JSON
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
+    """Every key and list place in a JSON value, with what holds it."""
+    items: list[tuple[Any, Any]] = []
+    if isinstance(value, dict):
+        items = list(value.items())
+    elif isinstance(value, list):
+        items = list(enumerate(value))
+    return [(value, key) for key, _ in items] + [
+        place for _, inner in items for place in places(inner)
+    ]

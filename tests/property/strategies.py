@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from hypothesis import strategies as st
 
@@ -148,12 +148,22 @@ JSON_VALUES = st.recursive(
 )
 
 
+def broken_pods() -> st.SearchStrategy[Json]:
+    """Pods in which some places hold anything at all, or nothing."""
+    return broken(st.one_of(pods(), placed_pods()))
+
+
+def broken_tables() -> st.SearchStrategy[Json]:
+    """Tables in which some places hold anything at all, or nothing."""
+    return broken(table_documents())
+
+
 @st.composite
-def broken_pods(draw: st.DrawFn) -> Json:
-    """A Pod in which some places hold anything at all, or nothing."""
-    pod = draw(st.one_of(pods(), placed_pods()))
-    for _ in range(draw(st.integers(1, 3))):
-        holder, key = draw(st.sampled_from(_places(pod)))
+def broken(draw: st.DrawFn, whole: st.SearchStrategy[Json]) -> Json:
+    """JSON objects in which some places hold anything at all, or nothing."""
+    document = deepcopy(draw(whole))
+    for _ in range(draw(st.integers(1, 5))):
+        holder, key = draw(st.sampled_from(generated.places(document)))
         fate = draw(st.sampled_from(("value", "value", "null", "gone", "extra")))
         if fate == "gone":
             del holder[key]
@@ -161,18 +171,6 @@ def broken_pods(draw: st.DrawFn) -> Json:
             holder[draw(_TEXTS)] = draw(JSON_VALUES)
         else:
             holder[key] = None if fate == "null" else draw(JSON_VALUES)
-        if not pod:
+        if not document:
             break
-    return pod
-
-
-def _places(value: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
-    """Every key and list place in a JSON value, with what holds it."""
-    items: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        items = list(value.items())
-    elif isinstance(value, list):
-        items = list(enumerate(value))
-    return [(value, key) for key, _ in items] + [
-        place for _, inner in items for place in _places(inner)
-    ]
+    return document

@@ -215,7 +215,7 @@ def _affinity(random: _Dice) -> Any:  # noqa: ANN401
 
 def _break(random: _Dice, pod: Json) -> None:
     """Put something wrong in some place."""
-    holder, key = random.choice(_places(pod))
+    holder, key = random.choice(generated.places(pod))
     match random.randrange(6):
         case 0:
             del holder[key]
@@ -231,15 +231,3 @@ def _break(random: _Dice, pod: Json) -> None:
             holder[key] = deepcopy(random.choice(_VALUES))
     if not pod:
         pod["spec"] = None
-
-
-def _places(value: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401
-    """Every key and list place in a JSON value, with what holds it."""
-    items: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        items = list(value.items())
-    elif isinstance(value, list):
-        items = list(enumerate(value))
-    return [(value, key) for key, _ in items] + [
-        place for _, inner in items for place in _places(inner)
-    ]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
 
+from tests.builders import PFN_TABLE
 from webhook.cli import main
 
-TABLE = str(Path(__file__).parents[2] / "fixtures" / "pfn-table.yaml")
+TABLE = str(PFN_TABLE)
 
 
 def run(*arguments: str, stdin: str | bytes | None = None) -> Result:

@@ -682,9 +682,9 @@ def test_a_bad_table_is_refused_with_all_its_problems(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.splitlines() == [
-        f"{table}:12:7: spec.devices[2].perNode: perNode is missing",
-        f"{table}:12:31: spec.devices[2].pernode: unknown key pernode; did you mean perNode?",
-        f"{table}:13:26: spec.devices[3].vram: vram 80 is no nominal memory; write 80gb",
+        f"{table}:35:7: spec.devices[2].perNode: perNode is missing",
+        f"{table}:37:7: spec.devices[2].pernode: unknown key pernode; did you mean perNode?",
+        f"{table}:44:13: spec.devices[3].vram: vram 80 is no nominal memory; write 80gb",
     ]
 
 

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from certs.authority import KeyPair, create_authority, issue
+from tests.certs.handshake import shake
 
 DAY = timedelta(days=1)
 NAMES = ["localhost", "127.0.0.1"]
@@ -76,16 +77,7 @@ def serial(pair: KeyPair) -> str:
 
 def shown_serial(context: ssl.SSLContext, client: ssl.SSLContext, name: str = "localhost") -> str:
     """Shake hands in memory and return the serial number of the certificate that was shown."""
-    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-    near = client.wrap_bio(to_client, to_server, server_hostname=name)
-    far = context.wrap_bio(to_server, to_client, server_side=True)
-    for _ in range(4):  # A handshake is over after two round trips.
-        for side in (near, far):
-            try:
-                side.do_handshake()
-            except ssl.SSLWantReadError:
-                continue
-    der = near.getpeercert(binary_form=True)
+    der = shake(context, client, name).getpeercert(binary_form=True)
     assert der is not None
     return f"{x509.load_der_x509_certificate(der).serial_number:x}"
 
