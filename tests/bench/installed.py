@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import json
 import ssl
-from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import yaml
-
 from tests.bench.reviews import Json, Numbered, as_sent, gpu_pod, review, serial
 from tests.bench.servers import Server, first_answer, fixed, ours, response_of
 from tests.cluster.api import Api, path, verify_with, wait_until
+from tests.cluster.configuration import webhook_configuration
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.credentials import ADMIN_TOKEN
 from tests.cluster.namespaces import create_namespace
@@ -29,7 +27,6 @@ from webhook.terms import SPEC_LABEL
 NONE, FIXED, OURS = "none", "fixed", "ours"
 """The namespaces, by the webhook that is called for their Pods."""
 
-_MANIFEST = Path(__file__).parents[2] / "manifests/base/mutatingwebhook.yaml"
 _CONFIGURATIONS = path("admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations")
 _NEEDED = ("etcd", "kube-apiserver")
 _SEEN_S = 60.0
@@ -74,13 +71,9 @@ def creation(pod: Json, namespace: str) -> Numbered:
 
 def _install(api: Api, namespace: str, server: Server) -> None:
     """Install the shipped configuration for one namespace, and wait until it is in force."""
-    configuration = yaml.safe_load(_MANIFEST.read_text())
+    configuration = webhook_configuration(server.port, server.authority.read_bytes())
     configuration["metadata"]["name"] += f"-{namespace}"
     (webhook,) = configuration["webhooks"]
-    webhook["clientConfig"] = {
-        "url": f"https://127.0.0.1:{server.port}/mutate",
-        "caBundle": b64encode(server.authority.read_bytes()).decode(),
-    }
     (expression,) = webhook["namespaceSelector"]["matchExpressions"]
     expression.update(operator="In", values=[namespace])
     api.create(_CONFIGURATIONS, configuration)

@@ -6,7 +6,6 @@ the control plane and not in it.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from tests.cluster.api import Api, ApiError, Json, path, wait_until
-from tests.cluster.components import HOST
+from tests.cluster.configuration import webhook_configuration
 from tests.cluster.product.service import Service
 
 MANIFESTS = Path(__file__).parents[3] / "manifests"
@@ -43,7 +42,7 @@ class Installation:
     def __init__(self, api: Api, service: Service) -> None:
         self.service = service
         self._api = api
-        self._configuration = webhook_configuration(service)
+        self._configuration = webhook_configuration(service.port, service.ca_bundle)
         self._guard = list(
             yaml.safe_load_all((MANIFESTS / "components/guard/policy.yaml").read_text())
         )
@@ -117,19 +116,6 @@ def installed(api: Api, folder: Path) -> Iterator[Installation]:
         yield installation
     finally:
         service.close()
-
-
-def webhook_configuration(service: Service) -> Json:
-    """The shipped MutatingWebhookConfiguration, with the address and the trust of a service."""
-    shipped = (MANIFESTS / "base/mutatingwebhook.yaml").read_text()
-    configuration: Json = yaml.safe_load(shipped)
-    (webhook,) = configuration["webhooks"]
-    at = webhook["clientConfig"]["service"]["path"]
-    webhook["clientConfig"] = {
-        "url": f"https://{HOST}:{service.port}{at}",
-        "caBundle": b64encode(service.ca_bundle).decode(),
-    }
-    return configuration
 
 
 def _create(api: Api, document: Json) -> None:

@@ -9,9 +9,10 @@ import pytest
 
 from tests.builders import Json, asking, make_pod
 from tests.cluster.api import path, wait_until
+from tests.cluster.configuration import webhook_configuration
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.pods import create_pod, wait_running
-from tests.cluster.product.installation import ADMISSION, Installation, webhook_configuration
+from tests.cluster.product.installation import ADMISSION, Installation
 
 FINALIZER = "example.com/keep"
 
@@ -135,7 +136,7 @@ def asked_about_everything(
 ) -> Iterator[None]:
     """A time in which the service is asked about whatever happens to the namespace's Pods."""
     name = "zz-everything"
-    configuration = webhook_configuration(webhook.service)
+    configuration = webhook_configuration(webhook.service.port, webhook.service.ca_bundle)
     configuration["metadata"] = {"name": name}
     (entry,) = configuration["webhooks"]
     del entry["matchConditions"]
