@@ -21,6 +21,18 @@ REQUEST_ANNOTATION: Final = f"{OUR_DOMAIN}/request"
 RESERVED_TAINT: Final = f"{OUR_DOMAIN}/reserved"
 """Taint key on the nodes of reserved rows; the value is the row id (D6, N9)."""
 
+UNHEALTHY_TAINT: Final = f"{OUR_DOMAIN}/unhealthy"
+"""Taint key on nodes at fault; nothing of ours ever tolerates it (H7, N5)."""
+
+TABLE_GROUP: Final = OUR_DOMAIN
+TABLE_VERSION: Final = "v1alpha1"
+TABLE_KIND: Final = "SelectionTable"
+TABLE_PLURAL: Final = "selectiontables"
+"""The selection table as a custom resource (design §3)."""
+
+ALLOW_DELETE_ANNOTATION: Final = f"{OUR_DOMAIN}/allow-delete"
+"""Annotation without which the table in use cannot be deleted (design §3)."""
+
 HEALTH_LABEL: Final = f"{OUR_DOMAIN}/health"
 """Node label written by the health module (H7, N6)."""
 

@@ -1,0 +1,112 @@
+"""What is kept of cluster objects, and nothing else of them: the memory of a large cluster.
+
+Every reader takes a raw object as the API server sends it and never raises on odd ones: a field of
+a wrong shape counts as absent. Strings that many objects share are interned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from sys import intern
+from typing import Any
+
+from selection_spec.errors import QuantityError
+from selection_spec.quantity import parse_quantity
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A node's taint."""
+
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        """Return it as kubectl writes it: ``key=value:effect``."""
+        return (
+            f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """What is kept of a node.
+
+    Attributes:
+        capacity: Extended resources by name, whole devices; cpu, memory and the like are left out.
+        allocatable: The same, as far as the kubelet hands them out: capacity less what is sick.
+        ready: Whether its Ready condition is True.
+        cordoned: Whether ``kubectl cordon`` keeps new Pods away.
+    """
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    capacity: Mapping[str, int] = field(default_factory=dict)
+    allocatable: Mapping[str, int] = field(default_factory=dict)
+    ready: bool = True
+    cordoned: bool = False
+
+
+def node_facts(node: Json) -> NodeFacts:
+    """Read a raw Node."""
+    metadata, spec, status = (mapping(node.get(part)) for part in ("metadata", "spec", "status"))
+    return NodeFacts(
+        name=str(metadata.get("name", "")),
+        labels=texts(metadata.get("labels")),
+        taints=taints_of(node),
+        capacity=_devices(status.get("capacity")),
+        allocatable=_devices(status.get("allocatable")),
+        ready=any(
+            condition.get("type") == "Ready" and condition.get("status") == "True"
+            for condition in mappings(status.get("conditions"))
+        ),
+        cordoned=spec.get("unschedulable") is True,
+    )
+
+
+def taints_of(node: Json) -> tuple[Taint, ...]:
+    """Read the taints of a raw Node, in their order."""
+    return tuple(
+        Taint(*(intern(str(taint.get(part) or "")) for part in ("key", "value", "effect")))
+        for taint in mappings(mapping(node.get("spec")).get("taints"))
+    )
+
+
+def is_extended(resource: str) -> bool:
+    """Tell whether a resource is one that a device plugin may offer: it has a domain."""
+    return "/" in resource
+
+
+def whole(amount: object) -> int:
+    """Return an amount of devices as Kubernetes counts them, 0 where it is none."""
+    try:
+        quantity = parse_quantity(amount)
+        return 0 if quantity.is_zero else quantity.count()
+    except QuantityError:
+        return 0
+
+
+def mappings(value: object) -> Iterable[Json]:
+    """Return the mappings of a list, none where it is no list."""
+    return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else ()
+
+
+def mapping(value: object) -> Json:
+    """Return a mapping, an empty one where it is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def texts(value: object) -> dict[str, str]:
+    """Return a mapping of texts such as labels, interned."""
+    return {intern(str(key)): intern(str(text)) for key, text in mapping(value).items()}
+
+
+def _devices(value: object) -> dict[str, int]:
+    return {
+        intern(name): whole(amount) for name, amount in mapping(value).items() if is_extended(name)
+    }

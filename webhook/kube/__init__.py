@@ -1,0 +1,1 @@
+"""The one place that talks to a Kubernetes API server: raw JSON in and out, nothing modelled."""
