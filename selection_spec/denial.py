@@ -9,23 +9,20 @@ and what to write instead.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import SequenceMatcher
 
 from selection_spec.demand import Need, at_peak
 from selection_spec.errors import Level, Problem
-from selection_spec.grammar import MAX_NAME, correct, looks_misspelt, misspelt
+from selection_spec.grammar import correct, looks_misspelt, misspelt
 from selection_spec.labels import PLATFORM_LABELS, Requirement
 from selection_spec.resolve import ContainerRows, Resolution, cure
 from selection_spec.rows import Row
+from selection_spec.suggestions import all_names, any_that_fits, fitting, nearest, with_memory
 from selection_spec.table import Table
-
-_NEAREST = 3
 
 # A message has room for a dozen; a Pod of thousands of containers must not cost minutes.
 MAX_SUGGESTIONS = 30
 
-# Leaves room in the 1,000 bytes of a message (R4) for the other problems of the Pod.
-_NAMES_BYTES = 240
+# Of a list of terms, rows or containers.
 _SHOWN = 4
 
 
@@ -54,7 +51,8 @@ def warnings(resolution: Resolution) -> tuple[Problem, ...]:
     if resolution.skipped:
         skipped = _ids(resolution.table.select(resolution.skipped))
         used = _ids(resolution.candidates)
-        found.append(_warning(f"no node has enough usable {skipped}; using {used}", "D7"))
+        # What comes about goes first: a warning is cut at its end (R8).
+        found.append(_warning(f"using {used}: no node has enough usable {skipped}", "D7"))
     if resolution.left_out:
         left_out = _ids(resolution.table.select(resolution.left_out))
         resource = resolution.candidates[0].resource
@@ -98,36 +96,13 @@ def unknown_name(table: Table, need: Need, *, suggest: bool) -> Problem:
     if is_misspelt and correct(str(spec), table.names.__contains__):
         wrong = misspelt(str(spec), table.names.__contains__, table.domain)
         return Problem(f"{subject} {wrong.message}", path_of(table, need), wrong.hint, "G4")
-    hint = f"all: {_fitting(sorted(table.names))}"
+    stem, least = with_memory(table, spec)
+    hint = f"all: {fitting(all_names(table))}"
+    if fit := any_that_fits(table, least, need.count):
+        hint = f"{'or ' if suggest else ''}write {table.domain}/{fit}; {hint}"
     if suggest:
-        hint = f"nearest: {', '.join(_nearest(table, spec.name))}; {hint}"
+        hint = f"nearest: {', '.join(nearest(table, spec.name, stem))}; {hint}"
     return Problem(f"{subject}: no device is called {spec.name}", path_of(table, need), hint, "G5")
-
-
-def _nearest(table: Table, text: str) -> list[str]:
-    """Return the names that are most like a text, which is compared as far as a name may go."""
-    matcher = SequenceMatcher(b=text[: MAX_NAME + 1])
-    likeness = {}
-    for name in table.names:
-        matcher.set_seq1(name)
-        likeness[name] = matcher.ratio()
-    # gpu-1080 means gtx-1080, however much it looks like a100.
-    return sorted(likeness, key=lambda name: (text not in name.split("-"), -likeness[name], name))[
-        :_NEAREST
-    ]
-
-
-def _fitting(names: list[str]) -> str:
-    """Join names while they fit; say where the rest can be seen."""
-    shown: list[str] = []
-    size = 0
-    for name in names:
-        size += len(name) + 2
-        if size > _NAMES_BYTES:
-            rest = f'{len(names) - len(shown)} more ("gpuspec explain any --all")'
-            return f"{', '.join(shown)} and {rest}"
-        shown.append(name)
-    return ", ".join(shown)
 
 
 def _nothing_matches(resolution: Resolution, one: ContainerRows, *, suggest: bool) -> Problem:
@@ -138,7 +113,7 @@ def _nothing_matches(resolution: Resolution, one: ContainerRows, *, suggest: boo
     subject, path = f"{who(need)}: {key_of(table, need)}", path_of(table, need)
     what = "device" if need.spec.is_any else need.spec.name
     if not one.open:
-        hint = f"write {table.domain}/gpu-<name> with one of {_fitting(sorted(table.names))}"
+        hint = f"write {table.domain}/gpu-<name> with one of {fitting(sorted(table.names))}"
         return Problem(f"{subject}: no device is open to gpu-any", path, hint, "D6")
     largest = max(row.vram_gb for row in table.select(one.open))
     return Problem(
@@ -183,8 +158,7 @@ def _own_selectors(resolution: Resolution) -> Problem:
     said = few(theirs, " or ") or "no term that can match"
     ours = few((f"{row.id}: {_in_words(row.nodes)}" for row in rows), "; ")
     return Problem(
-        f"the Pod's own nodeSelector or affinity ({said}) excludes every device for {specs} "
-        f"({ours})",
+        f"the Pod's nodeSelector or affinity ({said}) excludes every device for {specs} ({ours})",
         path="spec",
         hint="remove it or change the spec",
         rule="N4",

@@ -88,7 +88,7 @@ def _why(resolution: Resolution, rule: str, row: Row) -> str:
     need = resolution.peaks[row.resource]
     match rule:
         case "N4":
-            return "the Pod's own nodeSelector or affinity excludes its nodes"
+            return "the Pod's nodeSelector or affinity excludes its nodes"
         case "D10":
             return f"its nodes are {row.os}/{row.arch}, which the Pod excludes"
         case "A2" | "D2":

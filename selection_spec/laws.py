@@ -32,6 +32,10 @@ _VRAM = re.compile(r"([1-9][0-9]{0,5})gb", re.ASCII)
 _SIMILAR_VRAM = re.compile(r"([1-9][0-9]{0,5}) ?(?:gb?|gib?)?", re.ASCII | re.IGNORECASE)
 _INTEGER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
+# With more, weights of N6 that stand next to each other are the same whole number, and the steps
+# between them do nothing but make every Pod larger.
+MAX_COST_STEPS = 12
+
 
 def broken_laws(parts: Parts) -> Found:
     """Yield every broken law as the path below ``spec`` and the problem."""
@@ -41,6 +45,8 @@ def broken_laws(parts: Parts) -> Found:
     for number, row in parts.devices.items():
         yield from _below(("devices", number), _row(row, parts.domain))
     yield from _below(("devices",), _between_rows(parts.devices))
+    if parts.prefer_cheaper:
+        yield from _cost_steps(parts.devices)
 
 
 def vram_gb(text: str) -> int | None:
@@ -188,6 +194,21 @@ def _tolerations(row: DeviceRow) -> Found:
         if what := label_value_problem(toleration.value or ""):
             hint = "write it as the taint has it"
             yield (*path, "value"), _error("toleration value", toleration.value, what, hint)
+
+
+def _cost_steps(rows: Mapping[int, DeviceRow]) -> Found:
+    """N6 within the rows of one resource: those that one Pod may have to choose from (D9)."""
+    costs: dict[str, set[int]] = {}
+    for row in rows.values():
+        costs.setdefault(row.resource, set()).add(row.cost)
+    for resource, steps in costs.items():
+        if len(steps) > MAX_COST_STEPS:
+            what = f"the rows of {resource} have {len(steps)} different costs"
+            hint = (
+                f"use at most {MAX_COST_STEPS}, a Pod's preferences tell no more apart; "
+                "or set preferCheaper: false"
+            )
+            yield ("devices",), Problem(what, hint=hint, rule="N6")
 
 
 def _between_rows(rows: Mapping[int, DeviceRow]) -> Found:

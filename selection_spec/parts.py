@@ -34,9 +34,13 @@ _TOLERATION = {"key": "stand-in", "operator": "Exists"}
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What can be judged of a table's spec; list items by their place in the document."""
+    """What can be judged of a table's spec; list items by their place in the document.
+
+    ``prefer_cheaper`` is False also where not all costs are known.
+    """
 
     domain: str
+    prefer_cheaper: bool
     priorities: Mapping[int, PriorityRule]
     devices: Mapping[int, DeviceRow]
 
@@ -44,7 +48,10 @@ class Parts:
 def parts_of(spec: TableSpec) -> Parts:
     """Return the parts of a spec whose shape is right."""
     return Parts(
-        spec.resource_domain, dict(enumerate(spec.priorities)), dict(enumerate(spec.devices))
+        spec.resource_domain,
+        spec.prefer_cheaper,
+        dict(enumerate(spec.priorities)),
+        dict(enumerate(spec.devices)),
     )
 
 
@@ -53,10 +60,13 @@ def mended_parts(document: object) -> Parts:
     spec = document.get("spec") if isinstance(document, dict) else None
     fields = spec if isinstance(spec, dict) else {}
     domain = fields.get("resourceDomain")
+    devices = _items(DeviceRow, fields.get("devices"))
+    all_costs = all(row.cost == fields["devices"][n].get("cost", 0) for n, row in devices.items())
     return Parts(
         domain=domain if isinstance(domain, str) else DEFAULT_DOMAIN,
+        prefer_cheaper=all_costs and fields.get("preferCheaper", True) is True,
         priorities=_items(PriorityRule, fields.get("priorities")),
-        devices=_items(DeviceRow, fields.get("devices")),
+        devices=devices,
     )
 
 

@@ -34,19 +34,25 @@ class _Part(BaseModel):
 class MatchExpression(_Part):
     """One node affinity expression."""
 
-    key: str = Field(description="Node label key.")
+    key: str = Field(description="Node label key; a row says everything about one key at once.")
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"] = Field(
-        description="As in node affinity."
+        description="How the label is compared with values, as in node affinity."
     )
-    values: list[str] = Field(default=[], description="None for Exists and DoesNotExist.")
+    values: list[str] = Field(
+        default=[],
+        description="Label values: one or more for In and NotIn, one whole number in quotes for Gt "
+        "and Lt, none for Exists and DoesNotExist.",
+    )
 
 
 class NodeMatch(_Part):
     """The labels by which a row's nodes are known; all of them must hold."""
 
-    match_labels: dict[str, str] = Field(default={}, description="Label key to exact value.")
+    match_labels: dict[str, str] = Field(
+        default={}, description="Node label key to its exact value."
+    )
     match_expressions: list[MatchExpression] = Field(
-        default=[], description="Expressions for labels that have several values."
+        default=[], description="Expressions, for labels that have several values."
     )
 
 
@@ -54,7 +60,9 @@ class TolerationPart(_Part):
     """A toleration that Pods of a row receive."""
 
     key: str = Field(description="Taint key; tolerating every taint is not possible here.")
-    operator: Literal["Equal", "Exists"] = Field(default="Equal", description="As in a Pod.")
+    operator: Literal["Equal", "Exists"] = Field(
+        default="Equal", description="Whether the taint has this value (Equal) or any (Exists)."
+    )
     value: str | None = Field(default=None, description="Taint value, with operator Equal.")
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(
         default=None, description="Taint effect; every effect when left out."
@@ -64,30 +72,51 @@ class TolerationPart(_Part):
 class DeviceRow(_Part):
     """One kind of device: a card with its memory, on nodes of one kind."""
 
-    name: str = Field(description="What users write after gpu-.")
-    aliases: list[str] = Field(
-        default=[], description="Other names for it; one alias may stand for several rows."
+    name: str = Field(
+        description="What users write after gpu-, without the memory: a100 for gpu-a100-80gb."
     )
-    vram: str = Field(description="Nominal memory as on the box, such as 24gb.")
+    aliases: list[str] = Field(
+        default=[],
+        description="Other names for it, such as its generation; one alias may stand for several "
+        "rows, but never for another row's name.",
+    )
+    vram: str = Field(
+        description="Nominal memory of one device as on the box, such as 24gb; a lower bound in "
+        "what users write is compared with it, and name and vram together are unique."
+    )
     per_node: Annotated[int, Field(ge=1, le=_MAX_PER_NODE)] = Field(
-        description="The most devices that one node of this row has."
+        description="The most devices that one node of this row has; a Pod that needs more gets "
+        f"none of it. 1 to {_MAX_PER_NODE}."
     )
     cost: Annotated[int, Field(ge=0, le=_MAX_COST)] = Field(
-        default=0, description="Order of preference: cheaper rows are preferred."
+        default=0,
+        description="A rank, not a price: Pods prefer the cheaper of the rows they may use. "
+        f"0 to {_MAX_COST}.",
     )
     any: bool = Field(default=True, description="Whether gpu-any includes it.")
-    reserved: bool = Field(default=False, description="Whether only Pods that name it get it.")
+    reserved: bool = Field(
+        default=False,
+        description="Whether it is kept for Pods that name it; the controller then also taints "
+        "its nodes.",
+    )
     os: Literal["linux", "windows"] = Field(
         default="linux", description="Operating system of its nodes."
     )
     arch: Architecture = Field(
-        default="amd64", description="Value of kubernetes.io/arch on its nodes."
+        default="amd64", description="Value of the label kubernetes.io/arch on its nodes."
     )
-    nodes: NodeMatch = Field(description="How its nodes are recognised.")
+    nodes: NodeMatch = Field(
+        description="How its nodes are recognised: every label and expression must hold, and at "
+        "least one is needed."
+    )
     tolerations: list[TolerationPart] = Field(
-        default=[], description="What Pods need to tolerate to run on its nodes."
+        default=[],
+        description="Tolerations of the taints that its nodes carry; Pods get those of the rows "
+        "they may use.",
     )
-    resource: str = Field(description="The extended resource its device plugin offers.")
+    resource: str = Field(
+        description="The extended resource that its device plugin offers, such as nvidia.com/gpu."
+    )
 
     @field_validator("vram", mode="before")
     @classmethod
@@ -102,10 +131,16 @@ class PriorityRule(_Part):
     """One rule from a Pod's priority to a policy; exactly one of classNames and minValue."""
 
     class_names: list[str] | None = Field(
-        default=None, description="Matches spec.priorityClassName."
+        default=None,
+        description="PriorityClasses; matches spec.priorityClassName. Either this or minValue.",
     )
-    min_value: int | None = Field(default=None, description="Matches spec.priority from here up.")
-    policy: PolicyName = Field(description="Which devices such Pods may take.")
+    min_value: int | None = Field(
+        default=None, description="Matches spec.priority from here up. Either this or classNames."
+    )
+    policy: PolicyName = Field(
+        description="Which devices such Pods may take: every one that is big enough, or only the "
+        "smallest of those."
+    )
 
 
 class HealthPart(_Part):
@@ -116,12 +151,16 @@ class TableSpec(_Part):
     """What the cluster has and how Pods get at it."""
 
     resource_domain: str = Field(
-        default=DEFAULT_DOMAIN, description="Domain of the keys users write."
+        default=DEFAULT_DOMAIN,
+        description="Domain of the keys that users write, as in preferred.jp/gpu-any: 1. It cannot "
+        "be changed later: that would silently switch admission off.",
     )
     output: Literal["ExtendedResource"] = Field(
         default="ExtendedResource", description="What a spec is translated into."
     )
-    priorities: list[PriorityRule] = Field(default=[], description="First match decides.")
+    priorities: list[PriorityRule] = Field(
+        default=[], description="From a Pod's priority to its policy; the first match decides."
+    )
     default_policy: PolicyName = Field(
         default="EveryFit", description="Policy of Pods that no priority rule matches."
     )
@@ -132,9 +171,13 @@ class TableSpec(_Part):
         default=False, description="Whether one node may carry devices of several rows."
     )
     devices: Annotated[list[DeviceRow], Field(min_length=1)] = Field(
-        description="The rows, in any order."
+        description="The rows, in any order: one for each kind of device on each kind of node."
     )
-    health: HealthPart | None = Field(default=None, description="Health of devices and nodes.")
+    health: HealthPart | None = Field(
+        default=None,
+        description="Health of devices and nodes; that it is there, even empty, makes Pods prefer "
+        "nodes that are not suspect.",
+    )
 
 
 class Metadata(_Part):

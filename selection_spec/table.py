@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import ValidationError
@@ -24,6 +25,7 @@ from selection_spec.laws import broken_laws, vram_gb
 from selection_spec.parts import mended_parts, parts_of
 from selection_spec.rows import Output, Policy, PriorityRule, Row
 from selection_spec.schema import DeviceRow, TableDocument, TableSpec
+from selection_spec.smells import smells
 
 _DIGEST_CHARACTERS = 16
 
@@ -75,25 +77,49 @@ def load_table(text: str | bytes) -> Table:
         TableError: It breaks the schema or a load-time law; every problem with path and line, those
             of the text among them.
     """
+    return _build(_checked(*_read(text)))
+
+
+def table_of(value: object) -> Table:
+    """Return the table that an object of the API server is.
+
+    Raises:
+        TableError: It breaks the schema or a load-time law; every problem with its path, none with
+            a line.
+    """
+    return _build(_checked(Document.of_value(value)))
+
+
+def smells_in(text: str | bytes) -> tuple[Problem, ...]:
+    """Return what is doubtful in a table that loads, with path, line and column.
+
+    Raises:
+        DocumentError, TableError: It does not load (``load_table``).
+    """
     document, unread = _read(text)
-    problems: list[Problem] = []
-    parsed = None
-    try:
-        parsed = TableDocument.model_validate(document.value)
-    except ValidationError as error:
-        problems += problems_from_validation(error, document, TableDocument)
-    parts = mended_parts(document.value) if parsed is None else parts_of(parsed.spec)
-    problems += (
-        _located(problem, ("spec", *path), document) for path, problem in broken_laws(parts)
-    )
-    # A value that is read otherwise than it looks is wrong once, not twice.
-    doubtful = {problem.path for problem in unread}
-    problems = [problem for problem in problems if problem.path not in doubtful]
-    if problems:
-        raise TableError(sorted((*unread, *problems), key=lambda one: (one.line, one.column)))
-    if unread or parsed is None:
-        raise DocumentError(unread)
-    return _build(parsed)
+    return _smells(_checked(document, unread), document)
+
+
+def places_of_rows(text: str | bytes) -> dict[str, tuple[str, int, int]]:
+    """Return path, line and column of each row of a table that loads, by its id.
+
+    Raises:
+        DocumentError, TableError: It does not load (``load_table``).
+    """
+    document, unread = _read(text)
+    rows = enumerate(_checked(document, unread).spec.devices)
+    paths = {f"{row.name}-{row.vram}": ("spec", "devices", number) for number, row in rows}
+    return {row: (field_path(path), *document.position(path)) for row, path in paths.items()}
+
+
+def smells_of(value: object) -> tuple[Problem, ...]:
+    """Return what is doubtful in an object of the API server that is a table, with its path.
+
+    Raises:
+        TableError: It is none (``table_of``).
+    """
+    document = Document.of_value(value)
+    return _smells(_checked(document), document)
 
 
 def builtin_table() -> Table:
@@ -117,6 +143,46 @@ def _read(text: str | bytes) -> tuple[Document, tuple[Problem, ...]]:
         if len(documents) != 1:
             raise
         return documents[0], error.problems
+
+
+def _checked(document: Document, unread: Sequence[Problem] = ()) -> TableDocument:
+    """Hold a document against the schema and all laws.
+
+    Args:
+        document: The document.
+        unread: What is wrong with its text though its values are known.
+    """
+    problems: list[Problem] = []
+    parsed = None
+    try:
+        parsed = TableDocument.model_validate(document.value)
+    except ValidationError as error:
+        problems += problems_from_validation(error, document, TableDocument)
+    parts = mended_parts(document.value) if parsed is None else parts_of(parsed.spec)
+    problems += (
+        _located(problem, ("spec", *path), document) for path, problem in broken_laws(parts)
+    )
+    # A value that is read otherwise than it looks is wrong once, not twice.
+    doubtful = {problem.path for problem in unread}
+    problems = [problem for problem in problems if problem.path not in doubtful]
+    if problems:
+        raise TableError(sorted((*unread, *problems), key=_place))
+    if unread or parsed is None:
+        raise DocumentError(unread)
+    return parsed
+
+
+def _smells(parsed: TableDocument, document: Document) -> tuple[Problem, ...]:
+    found = (_located(problem, ("spec", *path), document) for path, problem in smells(parsed.spec))
+    return tuple(sorted(found, key=_place))
+
+
+def _place(problem: Problem) -> tuple[int, int, list[str | int]]:
+    """Return where a problem stands in the text; without one, items count in their order."""
+    if problem.line:
+        return problem.line, problem.column, []
+    parts = re.split(r"([0-9]+)", problem.path)
+    return 0, 0, [int(part) if part.isdecimal() else part for part in parts]
 
 
 def _located(problem: Problem, path: tuple[str | int, ...], document: Document) -> Problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from typing import Self
 
 from selection_spec.documents.faults import Fault
 from selection_spec.documents.nodes import Lines, Mapping, Node, Path, Sequence, field_path, find
@@ -26,13 +27,20 @@ class Document:
         value: Plain dict, list, str, int, float, bool or None.
         line: 1-based line of the text where the document's content begins.
         findings: In users' manifests what a strict reader would refuse, as warnings; else ().
+
+    A document that never was a text has line 0, and every place in it is (0, 0).
     """
 
     value: object
     line: int
     findings: tuple[Problem, ...]
-    _root: Node = field(repr=False, compare=False)
+    _root: Node | None = field(repr=False, compare=False)
     _lines: Lines = field(repr=False, compare=False)
+
+    @classmethod
+    def of_value(cls, value: object) -> Self:
+        """Make a document of a value that was read elsewhere, such as an object of the API."""
+        return cls(value, 0, (), None, Lines(""))
 
     def position(self, path: Path) -> tuple[int, int]:
         """Return line and column (1-based) of the value at ``path``.
@@ -40,6 +48,8 @@ class Document:
         A list or mapping that begins on a later line than its key is found at the key. Where the
         path leaves the document, the nearest ancestor that exists stands in for it.
         """
+        if self._root is None:
+            return 0, 0
         node, key = find(self._root, path)
         place = self._lines.place(node.at)
         if key is not None and isinstance(node, Mapping | Sequence):
@@ -49,6 +59,8 @@ class Document:
 
     def key_position(self, path: Path) -> tuple[int, int]:
         """Return line and column of the key at ``path``; of the value where it has no key."""
+        if self._root is None:
+            return 0, 0
         node, key = find(self._root, path)
         return self._lines.place(node.at if key is None else key.at)
 

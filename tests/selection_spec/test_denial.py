@@ -9,7 +9,7 @@ import pytest
 
 from selection_spec.availability import Availability, RowStatus
 from selection_spec.demand import Demand, Kind, Need, Term
-from selection_spec.denial import problems, warnings
+from selection_spec.denial import MAX_SUGGESTIONS, problems, warnings
 from selection_spec.errors import Level, Problem
 from selection_spec.grammar import parse_spec
 from selection_spec.labels import ARCH_LABEL, OS_LABEL, Operator, Requirement
@@ -52,21 +52,21 @@ _PFN = pfn_table()
             "h100",
             (
                 "preferred.jp/gpu-h100: no device is called h100; nearest: a100, v100, a30; "
-                "all: a100, a30, v100"
+                "or write preferred.jp/gpu-any; all: any, a100, a30, v100"
             ),
         ),
         (
             "a10",
             (
                 "preferred.jp/gpu-a10: no device is called a10; nearest: a100, a30, v100; "
-                "all: a100, a30, v100"
+                "or write preferred.jp/gpu-any; all: any, a100, a30, v100"
             ),
         ),
         (
             "any-24mb",
             (
-                "preferred.jp/gpu-any-24mb: no device is called any-24mb; nearest: a30, a100, "
-                "v100; all: a100, a30, v100"
+                "preferred.jp/gpu-any-24mb: no device is called any-24mb; nearest: any, a30, "
+                "a100; or write preferred.jp/gpu-any-24gb; all: any, a100, a30, v100"
             ),
         ),
         (
@@ -109,15 +109,15 @@ def test_a_misspelt_name_gets_its_right_spelling() -> None:
         (
             "4090",
             (
-                "no device is called 4090; nearest: rtx-4090, rtx-pro-6000; all: rtx-4090, "
-                "rtx-pro-6000"
+                "no device is called 4090; nearest: rtx-4090, rtx-pro-6000, any; or write "
+                "preferred.jp/gpu-any; all: any, rtx-4090, rtx-pro-6000"
             ),
         ),
         (
             "6000",
             (
-                "no device is called 6000; nearest: rtx-pro-6000, rtx-4090; all: rtx-4090, "
-                "rtx-pro-6000"
+                "no device is called 6000; nearest: rtx-pro-6000, rtx-4090, any; or write "
+                "preferred.jp/gpu-any; all: any, rtx-4090, rtx-pro-6000"
             ),
         ),
     ],
@@ -133,10 +133,72 @@ def test_of_many_names_as_many_as_fit() -> None:
     table = make_table(*(make_row(f"card-{number}-x-16gb") for number in range(60)))
     assert _text(table, _ask("card-7")) == (
         'container "main": preferred.jp/gpu-card-7: no device is called card-7; '
-        "nearest: card-7-x, card-17-x, card-27-x; all: card-0-x, card-1-x, card-10-x, card-11-x, "
-        "card-12-x, card-13-x, card-14-x, card-15-x, card-16-x, card-17-x, card-18-x, card-19-x, "
-        "card-2-x, card-20-x, card-21-x, card-22-x, card-23-x, card-24-x, card-25-x, card-26-x, "
-        'card-27-x, card-28-x and 38 more ("gpuspec explain any --all")'
+        "nearest: card-7-x, card-17-x, card-27-x; or write preferred.jp/gpu-any-7gb; all: any, "
+        "card-0-x, card-1-x, card-10-x, card-11-x, card-12-x, card-13-x, card-14-x, card-15-x, "
+        "card-16-x, card-17-x, card-18-x, card-19-x, card-2-x, card-20-x, card-21-x, card-22-x, "
+        "card-23-x, card-24-x, card-25-x, card-26-x, "
+        'card-27-x and 39 more ("gpuspec explain any --all")'
+    )
+
+
+@pytest.mark.rule("G5")
+@pytest.mark.parametrize(
+    ("spec", "count", "nearest", "write"),
+    [
+        ("anny-24gb", 1, "any, a30, a100", "any-24gb"),
+        ("ani-24gb", 1, "any, a30, a100", "any-24gb"),
+        ("nay", 1, "any, a30, a100", "any"),
+        ("any24gb", 1, "any, a30, a100", "any-24gb"),
+        ("any24", 1, "any, a30, a100", "any-24gb"),
+        ("anny-24", 1, "any, a30, a100", "any-24gb"),
+        ("anny24gib", 1, "any, a30, a100", "any-24gb"),
+        # Not near, but it may be what was meant.
+        ("all-24gb", 1, "a30, any, a100", "any-24gb"),
+        ("h200-24", 1, "a100, v100, a30", "any-24gb"),
+        ("every40gb", 1, "v100, any, a30", "any-40gb"),
+        # These digits are no memory.
+        ("a10g", 1, "a100, a30, v100", "any"),
+        ("rtx-4090", 1, "a100, v100, a30", "any"),
+        # Where nothing fits, it would only be the next denial.
+        ("anny-999gb", 1, "any, a30, a100", ""),
+        ("anny-40gb", 8, "any, a30, a100", ""),
+        ("anny", 8, "any, a30, a100", "any"),
+    ],
+)
+def test_any_is_named_with_the_memory_that_was_meant(
+    spec: str, count: int, nearest: str, write: str
+) -> None:
+    name = spec.partition("-")[0] if spec.endswith("gb") else spec
+    offer = f"or write preferred.jp/gpu-{write}; " if write else ""
+    assert _text(_PFN, _ask(spec, count)) == (
+        f'container "main": preferred.jp/gpu-{spec}: no device is called {name}; '
+        f"nearest: {nearest}; {offer}all: any, a100, a30, v100"
+    )
+
+
+@pytest.mark.rule("G5", "G2")
+def test_any_is_not_offered_where_it_is_nothing() -> None:
+    table = make_table(make_row("h100-80gb", reserved=True), make_row("a10-24gb", any=False))
+    assert _text(table, _ask("anny")) == (
+        'container "main": preferred.jp/gpu-anny: no device is called anny; '
+        "nearest: a10, h100; all: a10, h100"
+    )
+    open_to_any = make_table(make_row("a10-24gb"), make_row("h100-80gb", reserved=True))
+    text = _text(open_to_any, _ask("anny-40gb"))
+    assert text.endswith("no device is called anny; nearest: any, a10, h100; all: any, a10, h100")
+
+
+@pytest.mark.rule("G5", "R4")
+def test_names_without_a_search_still_name_any() -> None:
+    texts = [
+        problem.text()
+        for problem in _denied(
+            _PFN, *(_ask("anny-24gb", name=f"c{number}") for number in range(MAX_SUGGESTIONS + 1))
+        )
+    ]
+    assert "nearest: any, " in texts[-2]
+    assert texts[-1].endswith(
+        "no device is called anny; write preferred.jp/gpu-any-24gb; all: any, a100, a30, v100"
     )
 
 
@@ -151,7 +213,7 @@ def test_every_container_at_fault_is_named() -> None:
     assert [problem.text() for problem in found] == [
         (
             'init container "fetch": preferred.jp/gpu-h100: no device is called h100; '
-            "nearest: a100, v100, a30; all: a100, a30, v100"
+            "nearest: a100, v100, a30; or write preferred.jp/gpu-any; all: any, a100, a30, v100"
         ),
         (
             'container "main": preferred.jp/gpu-a30-48gb: the largest a30 has 24 GB; '
@@ -231,7 +293,7 @@ def test_a_row_that_its_name_would_open_is_offered(needs: list[Need], text: str)
 def test_a_row_that_the_pods_own_selectors_ask_for_is_offered() -> None:
     text = _text(_WITHHELD, _ask("any"), terms=[(_label("gpu-model", "h100-80gb"),)])
     assert text == (
-        "the Pod's own nodeSelector or affinity (gpu-model=h100-80gb) excludes every device for "
+        "the Pod's nodeSelector or affinity (gpu-model=h100-80gb) excludes every device for "
         "gpu-any (a10-24gb: gpu-model=a10-24gb); remove it or change the spec; "
         "h100-80gb fits but is reserved: write preferred.jp/gpu-h100-80gb"
     )
@@ -290,7 +352,7 @@ def test_containers_that_no_node_can_serve() -> None:
 def test_selectors_of_the_pod_that_exclude_all(terms: list[Term], theirs: str) -> None:
     (problem,) = _denied(_PFN, _ask("a30"), terms=terms)
     assert problem.text() == (
-        f"the Pod's own nodeSelector or affinity ({theirs}) excludes every device for gpu-a30 "
+        f"the Pod's nodeSelector or affinity ({theirs}) excludes every device for gpu-a30 "
         "(a30-24gb: gpu-model=a30-24gb); remove it or change the spec"
     )
     assert (problem.path, problem.rule) == ("spec", "N4")
@@ -317,7 +379,7 @@ def test_what_the_pod_itself_has_excluded_is_no_longer_spoken_of() -> None:
 def test_four_are_not_too_many() -> None:
     text = _text(_PFN, _ask("any"), terms=[(_label("gpu-model", *"abcd"),)])
     assert text == (
-        "the Pod's own nodeSelector or affinity (gpu-model In [a, b, c, d]) excludes every device "
+        "the Pod's nodeSelector or affinity (gpu-model In [a, b, c, d]) excludes every device "
         "for gpu-any (v100-16gb: gpu-model=v100-16gb; v100-32gb: gpu-model=v100-32gb; a30-24gb: "
         "gpu-model=a30-24gb; a100-80gb: gpu-model=a100-80gb); remove it or change the spec"
     )
@@ -328,7 +390,7 @@ def test_of_many_rows_a_few_are_shown() -> None:
     rows = (make_row(f"c{n}-16gb", nodes={"matchLabels": {"m": f"v{n}"}}) for n in range(9))
     text = _text(make_table(*rows), _ask("any"), terms=[(_label("m", "z"),)])
     assert text == (
-        "the Pod's own nodeSelector or affinity (m=z) excludes every device for gpu-any (c0-16gb: "
+        "the Pod's nodeSelector or affinity (m=z) excludes every device for gpu-any (c0-16gb: "
         "m=v0; c1-16gb: m=v1; c2-16gb: m=v2; c3-16gb: m=v3 and 5 more); "
         "remove it or change the spec"
     )
@@ -446,7 +508,7 @@ def test_warnings() -> None:
     demand = Demand((_ask("any"),))
     found = warnings(resolve(table, demand, Policy.SMALLEST_FIT, status))
     assert [(warning.text(), warning.rule, warning.level) for warning in found] == [
-        ("no node has enough usable v100-16gb; using a30-24gb", "D7", Level.WARNING),
+        ("using a30-24gb: no node has enough usable v100-16gb", "D7", Level.WARNING),
         ("left out, as they are not nvidia.com/gpu: mi210-24gb", "D9", Level.WARNING),
     ]
     every = warnings(resolve(table, demand, Policy.EVERY_FIT, status))

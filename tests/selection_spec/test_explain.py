@@ -133,9 +133,9 @@ def test_a_row_that_no_container_wants_has_the_first_ones_reason() -> None:
 def test_own_selectors() -> None:
     terms = [(Requirement("gpu-model", Operator.IN, ("a30-24gb",)),)]
     assert _fates(_resolved(pfn_table(), _ask("any-24gb"), terms=terms))[1:] == [
-        "- v100-32gb N4: the Pod's own nodeSelector or affinity excludes its nodes",
+        "- v100-32gb N4: the Pod's nodeSelector or affinity excludes its nodes",
         "+ a30-24gb D4: 24 GB, 24 asked for; 1 of 6 on a node",
-        "- a100-80gb N4: the Pod's own nodeSelector or affinity excludes its nodes",
+        "- a100-80gb N4: the Pod's nodeSelector or affinity excludes its nodes",
     ]
 
 

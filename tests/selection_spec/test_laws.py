@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selection_spec.errors import DocumentError, GpuspecError, TableError
-from selection_spec.table import load_table
+from selection_spec.laws import MAX_COST_STEPS
+from selection_spec.table import load_table, table_of
 from tests.builders import make_row, make_table
+from webhook.placement.node import weights
 
 _TABLE = """\
 apiVersion: gpuspec.preferred.jp/v1alpha1
@@ -67,6 +70,36 @@ def _toleration(toleration: str) -> str:
 
 def test_the_table_of_these_tests_loads() -> None:
     assert [row.id for row in load_table(_TABLE).rows] == ["a100-80gb"]
+
+
+@pytest.mark.rule("N6")
+def test_cost_steps_are_as_many_as_weights_can_tell_apart() -> None:
+    steps = weights(MAX_COST_STEPS)
+    assert len(set(steps)) == len(steps) == MAX_COST_STEPS - 1
+    more = weights(MAX_COST_STEPS + 1)
+    assert len(set(more)) < len(more)
+
+    rows = [make_row(f"m{cost}-8gb", cost=cost) for cost in range(MAX_COST_STEPS + 1)]
+    with pytest.raises(TableError) as caught:
+        make_table(*rows)
+    assert [problem.located("t") for problem in caught.value.problems] == [
+        (
+            "t:1:192: spec.devices: the rows of nvidia.com/gpu have 13 different costs; use at "
+            "most 12, a Pod's preferences tell no more apart; or set preferCheaper: false"
+        )
+    ]
+    assert len(make_table(*rows, preferCheaper=False).rows) == len(rows)
+    assert len(make_table(*rows[1:], {**rows[0], "resource": "amd.com/gpu"}).rows) == len(rows)
+
+
+@pytest.mark.rule("N6")
+def test_a_cost_that_is_not_known_is_no_step() -> None:
+    rows = [make_row(f"m{cost}-8gb", cost=cost) for cost in range(1, MAX_COST_STEPS + 1)]
+    with pytest.raises(TableError) as caught:
+        make_table(*rows, make_row("x-8gb", cost="cheap"))
+    assert [problem.text() for problem in caught.value.problems] == [
+        'cost is the text "cheap" where a whole number is wanted'
+    ]
 
 
 @pytest.mark.rule("G6")
@@ -652,3 +685,31 @@ def test_no_text_raises_anything_but_our_own_errors(text: bytes | str) -> None:
     with pytest.raises(GpuspecError) as caught:
         load_table(text)
     assert caught.value.problems
+
+
+def test_an_object_of_the_api_server_has_paths_and_no_lines() -> None:
+    """In the order of the items, where a text would have the order of its lines."""
+    good = make_row("a100-80gb")
+    rows = [{**good, "name": f"a{number}"} for number in range(12)]
+    rows[10]["vram"] = "80"
+    rows[2]["colour"] = "red"
+    document = {
+        "apiVersion": "gpuspec.preferred.jp/v1alpha1",
+        "kind": "SelectionTable",
+        "metadata": {"name": "x", "uid": "1", "managedFields": [{}]},
+        "spec": {"devices": rows},
+        "status": {"rows": []},
+    }
+    with pytest.raises(TableError) as caught:
+        table_of(document)
+    assert [problem.located("t") for problem in caught.value.problems] == [
+        (
+            "t: spec.devices[2].colour: unknown key colour; known here: name, aliases, vram, "
+            "perNode, cost, any, reserved, os, arch, nodes, tolerations, resource"
+        ),
+        't: spec.devices[10].vram: vram "80" is no nominal memory; write 80gb',
+    ]
+    rows[10]["vram"], rows[2] = "80gb", {**good, "name": "a2"}
+    assert table_of(document) == load_table(json.dumps(document))
+    with pytest.raises(TableError):
+        table_of("a text")

@@ -98,7 +98,7 @@ def test_a_denied_pod() -> None:
             "code": 422,
             "reason": "Invalid",
             "message": 'container "main": preferred.jp/gpu-h100: no device is called h100; '
-            "nearest: a100, v100, a30; all: a100, a30, v100",
+            "nearest: a100, v100, a30; or write preferred.jp/gpu-any; all: any, a100, a30, v100",
         },
     }
 

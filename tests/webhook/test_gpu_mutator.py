@@ -234,7 +234,7 @@ class TestDaemonSets:
     TEXT = (
         'this Pod belongs to DaemonSet "monitor", which picks its nodes before admission, so it '
         "would pend for ever; put selectors, tolerations and resource into its template: "
-        '"gpuspec mutate -f FILE" writes them'
+        '"gpuspec mutate --cluster -f FILE" writes them'
     )
 
     @pytest.mark.rule("N8")
@@ -264,7 +264,7 @@ class TestDaemonSets:
     def test_other_problems_are_told_with_it(self) -> None:
         assert denied(asking(h100=1).owner("DaemonSet", "monitor"), pfn()) == (
             f'{self.TEXT}\ncontainer "main": preferred.jp/gpu-h100: no device is called h100; '
-            "nearest: a100, v100, a30; all: a100, a30, v100"
+            "nearest: a100, v100, a30; or write preferred.jp/gpu-any; all: any, a100, a30, v100"
         )
 
     @pytest.mark.rule("N8")
@@ -372,7 +372,7 @@ class TestWarnings:
         live = Availability({"v100-16gb": RowStatus(devices=800, most_usable_on_a_node=3)})
 
         assert warned(asking(4).high(), Snapshot(pfn_table(), live)) == [
-            "no node has enough usable v100-16gb; using a30-24gb"
+            "using a30-24gb: no node has enough usable v100-16gb"
         ]
 
     @pytest.mark.rule("D9", "R8")
@@ -443,10 +443,20 @@ class TestAgain:
         )
 
         assert denied(first, pfn()) == (
-            "the Pod's own nodeSelector or affinity (gpu-model=v100-16gb) excludes every device "
+            "the Pod's nodeSelector or affinity (gpu-model=v100-16gb) excludes every device "
             "for gpu-any-24gb (v100-32gb: gpu-model=v100-32gb; a30-24gb: gpu-model=a30-24gb; "
-            "a100-80gb: gpu-model=a100-80gb); remove it or change the spec"
+            "a100-80gb: gpu-model=a100-80gb); remove it or change the spec; if you did not write "
+            'it, it came of gpu-any in "main", translated before'
         )
+
+    @pytest.mark.rule("N4", "R5")
+    def test_a_copied_annotation_is_not_blamed_for_selectors(self) -> None:
+        """Containers that are not there, or ask anew, were not translated before."""
+        copied = admitted(asking().high(), pfn())["metadata"]["annotations"]
+        for name in ("main", "other"):
+            pod = make_pod().container(name, any_24gb=1).selector(gpu_model="v100-16gb")
+            text = denied(pod.metadata(annotations=copied), pfn())
+            assert text.endswith("; remove it or change the spec")
 
     @pytest.mark.rule("R2", "A7", "D2")
     def test_what_the_first_pass_took_counts(self) -> None:

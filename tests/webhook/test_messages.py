@@ -80,9 +80,9 @@ def test_all_problems_of_a_pod_in_one_message() -> None:
         "devices come whole: 1 or more\n"
         'this Pod belongs to DaemonSet "monitor", which picks its nodes before admission, so it '
         "would pend for ever; put selectors, tolerations and resource into its template: "
-        '"gpuspec mutate -f FILE" writes them\n'
+        '"gpuspec mutate --cluster -f FILE" writes them\n'
         'init container "fetch": preferred.jp/gpu-h100: no device is called h100; '
-        "nearest: a100, v100, a30; all: a100, a30, v100"
+        "nearest: a100, v100, a30; or write preferred.jp/gpu-any; all: any, a100, a30, v100"
     )
 
 

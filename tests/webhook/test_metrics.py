@@ -34,6 +34,7 @@ def test_names_and_labels_are_as_promised() -> None:
         'gpuspec_table_reloads_total{result="success"}': 0,
         'gpuspec_table_reloads_total{result="failure"}': 0,
         "gpuspec_table_refused": 0,
+        "gpuspec_table_unreached": 0,
         'gpuspec_certificate_reloads_total{result="success"}': 0,
         'gpuspec_certificate_reloads_total{result="failure"}': 0,
         "gpuspec_certificate_not_after_timestamp_seconds": 1780272000,

@@ -200,7 +200,7 @@ class TestSeveralCandidates:
     @pytest.mark.rule("N3", "N4")
     def test_nothing_but_empty_terms_match_no_device(self) -> None:
         assert denied(asking(any_40gb=1).terms(term()), pfn()) == (
-            "the Pod's own nodeSelector or affinity (no term that can match) excludes every device "
+            "the Pod's nodeSelector or affinity (no term that can match) excludes every device "
             "for gpu-any-40gb (a100-80gb: gpu-model=a100-80gb); remove it or change the spec"
         )
 
@@ -393,7 +393,7 @@ class TestOwnSelectors:
     )
     def test_none_left_names_both_sides(self, pod: PodBuilder, theirs: str) -> None:
         assert denied(pod, pfn()) == (
-            f"the Pod's own nodeSelector or affinity ({theirs}) excludes every device for "
+            f"the Pod's nodeSelector or affinity ({theirs}) excludes every device for "
             "gpu-any-40gb (a100-80gb: gpu-model=a100-80gb); remove it or change the spec"
         )
 

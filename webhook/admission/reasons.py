@@ -23,6 +23,9 @@ class Reason(StrEnum):
     OTHER_PLATFORM = "OtherPlatform"
     TOO_MANY_FOR_A_NODE = "TooManyForANode"
     DAEMON_SET = "DaemonSet"
+    GOOD_TABLE = "GoodTable"
+    BAD_TABLE = "BadTable"
+    TABLE_IN_USE = "TableInUse"
 
     @property
     def sentence(self) -> str:
@@ -46,6 +49,9 @@ _SENTENCES = {
     Reason.OTHER_PLATFORM: "The devices that fit are on another os or architecture (D10).",
     Reason.TOO_MANY_FOR_A_NODE: "No node has that many devices (D2).",
     Reason.DAEMON_SET: "A DaemonSet picks its nodes before admission (N8).",
+    Reason.GOOD_TABLE: "The selection table breaks no law.",
+    Reason.BAD_TABLE: "The selection table breaks a law, or changes its domain.",
+    Reason.TABLE_IN_USE: "The selection table decides for every Pod and may not be deleted.",
 }
 
 _BY_RULE = {

@@ -54,36 +54,46 @@ class Review:
 
 
 def read_review(document: object) -> Review:
-    """Read an AdmissionReview request.
+    """Read an AdmissionReview request about a Pod.
 
     Raises:
         Undecidable: It is none, is of another version, or has no usable uid.
     """
-    if not isinstance(document, dict) or document.get("kind") != _KIND:
-        raise _bad_request("the body is no AdmissionReview; send one of admission.k8s.io/v1")
-    if document.get("apiVersion") != _API_VERSION:
-        got = _text(document.get("apiVersion"))[:64] or "of no version"
-        raise _bad_request(
-            f"AdmissionReview is {got}, only {_API_VERSION} is understood; "
-            "set admissionReviewVersions: [v1]"
-        )
-    request = document.get("request")
-    if not isinstance(request, dict):
-        raise _bad_request("AdmissionReview has no request; only requests are answered")
-    uid = request.get("uid")
-    if not isinstance(uid, str) or not uid:
-        raise _bad_request("request.uid is missing, empty or no string; send the request's uid")
-    if len(uid) > _MAX_UID:
-        raise _bad_request(f"request.uid has more than {_MAX_UID} characters; send a UUID")
+    uid, request = read_request(document)
     pod = request.get("object")
     return Review(
         uid=uid,
         is_pod_create=_is_pod_create(request),
         pod=pod,
-        namespace=_text(request.get("namespace")),
-        name=_text(request.get("name")) or _generate_name(pod),
+        namespace=text_of(request.get("namespace")),
+        name=text_of(request.get("name")) or _generate_name(pod),
         dry_run=request.get("dryRun") is True,
     )
+
+
+def read_request(document: object) -> tuple[str, dict[str, Any]]:
+    """Return the uid and the request of an AdmissionReview about any object.
+
+    Raises:
+        Undecidable: It is none, is of another version, or has no usable uid.
+    """
+    if not isinstance(document, dict) or document.get("kind") != _KIND:
+        raise bad_request("the body is no AdmissionReview; send one of admission.k8s.io/v1")
+    if document.get("apiVersion") != _API_VERSION:
+        got = text_of(document.get("apiVersion"))[:64] or "of no version"
+        raise bad_request(
+            f"AdmissionReview is {got}, only {_API_VERSION} is understood; "
+            "set admissionReviewVersions: [v1]"
+        )
+    request = document.get("request")
+    if not isinstance(request, dict):
+        raise bad_request("AdmissionReview has no request; only requests are answered")
+    uid = request.get("uid")
+    if not isinstance(uid, str) or not uid:
+        raise bad_request("request.uid is missing, empty or no string; send the request's uid")
+    if len(uid) > _MAX_UID:
+        raise bad_request(f"request.uid has more than {_MAX_UID} characters; send a UUID")
+    return uid, request
 
 
 def encode_patch(operations: Sequence[Operation]) -> str:
@@ -121,14 +131,15 @@ def denied(uid: str, message: str, warnings: Sequence[str] = ()) -> dict[str, An
 
 def unwritable(error: Exception) -> Undecidable:
     """Return what to raise for a Pod that can be read as JSON but not written again (R6)."""
-    return _bad_request(f"request.object cannot be written as JSON: {error}; send a Pod")
+    return bad_request(f"request.object cannot be written as JSON: {error}; send a Pod")
 
 
 def _envelope(response: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": _API_VERSION, "kind": _KIND, "response": response}
 
 
-def _bad_request(message: str) -> Undecidable:
+def bad_request(message: str) -> Undecidable:
+    """Return what to raise for a review that nobody could answer (R6)."""
     return Undecidable(_BAD_REQUEST, "BadRequest", message)
 
 
@@ -144,7 +155,8 @@ def _is_pod_create(request: dict[str, Any]) -> bool:
     )
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """Return a text, "" for anything else."""
     return value if isinstance(value, str) else ""
 
 
@@ -152,4 +164,4 @@ def _generate_name(pod: object) -> str:
     metadata = pod.get("metadata") if isinstance(pod, dict) else None
     if not isinstance(metadata, dict):
         return ""
-    return _text(metadata.get("name")) or _text(metadata.get("generateName"))
+    return text_of(metadata.get("name")) or text_of(metadata.get("generateName"))

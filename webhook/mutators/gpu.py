@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from selection_spec.denial import problems, warnings, who
+from selection_spec.denial import few, problems, warnings, who
 from selection_spec.errors import Level, Problem
 from selection_spec.resolve import PolicyChoice, Resolution, resolve
 from selection_spec.rows import Row
@@ -67,7 +67,7 @@ def mutate(
             return Mutation(problems=tuple(wrong))
         return Mutation(edits=tuple(_zeros(request)), warnings=tuple(request.warnings))
     answer = _answer_of(pod, request, choice, snapshot)
-    wrong += answer.problems
+    wrong += (_with_origin(one, pod, request) for one in answer.problems)
     if wrong or answer.placement is None:
         return Mutation(problems=tuple(wrong), resolution=answer.resolution)
     return _translated(pod, request, answer, answer.placement)
@@ -80,6 +80,19 @@ def _answer_of(
     resolution = resolve(snapshot.table, demand, choice.policy, snapshot.availability)
     placement = None if resolution.failed else _plan(resolution, snapshot)
     return _Answer(resolution, placement, problems(resolution), warnings(resolution))
+
+
+def _with_origin(problem: Problem, pod: dict[str, Any], request: PodRequest) -> Problem:
+    """Say whose selectors exclude everything where an earlier pass of ours wrote some (N4, R2)."""
+    if problem.rule != "N4":
+        return problem
+    needs = [ask.need for ask in request.asks if ask.need is not None]
+    before = marks.translated_before(pod, needs)
+    if not before:
+        return problem
+    specs = few(f'{one["spec"]} in "{one["name"]}"' for one in before)
+    origin = f"if you did not write it, it came of {specs}, translated before"
+    return replace(problem, hint=f"{problem.hint}; {origin}")
 
 
 def _plan(resolution: Resolution, snapshot: Snapshot) -> node.NodePlacement:
@@ -155,7 +168,7 @@ def _daemon_set(name: str) -> Problem:
         f'this Pod belongs to DaemonSet "{name}", which picks its nodes before admission, so it '
         "would pend for ever",
         "metadata.ownerReferences",
-        'put selectors, tolerations and resource into its template: "gpuspec mutate -f FILE" '
-        "writes them",
+        "put selectors, tolerations and resource into its template: "
+        '"gpuspec mutate --cluster -f FILE" writes them',
         "N8",
     )

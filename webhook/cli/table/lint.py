@@ -1,0 +1,173 @@
+"""``gpuspec table lint``: everything that is wrong with a table, and what is only doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from selection_spec.catalog import default_table_text
+from selection_spec.errors import GpuspecError, Level, Problem
+from selection_spec.table import load_table, places_of_rows, smells_in
+from webhook.cli import SETTINGS
+from webhook.cli.cluster import asked, cluster_option
+from webhook.cli.inputs import read_bytes, shown
+from webhook.cli.outputs import json_text, styled
+from webhook.inventory.facts import NodeFacts, node_facts
+from webhook.inventory.status import table_status
+from webhook.inventory.table_object import table_text
+from webhook.settings import ClusterPlace
+from webhook.terms import DEFAULT_TABLE, TABLE_KIND, TABLES_PATH
+
+_NODES_PATH = "/api/v1/nodes"
+
+_FAILING = {"error": {Level.ERROR}, "warning": {Level.ERROR, Level.WARNING}}
+_COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A table to look at: what messages call it, its text, and whether anybody has seen that."""
+
+    name: str
+    text: bytes
+    is_file: bool = True
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  gpuspec table lint table.yaml
+  gpuspec table lint tables/*.yaml --fail-on warning
+  gpuspec table lint table.yaml --cluster    also against the nodes there are
+  gpuspec table lint --cluster               the table in use there
+  kubectl get selectiontable default -o yaml | gpuspec table lint -
+
+Errors: what the API server would refuse to store, and with --cluster what does
+not work on the nodes there are. Warnings: what is legal but probably not meant.
+Warnings and nodes are looked at where the table itself has no errors.
+
+Exit status: 0 fine, 1 something at or above --fail-on, 2 wrong usage, a file
+that cannot be opened or a cluster that does not answer.""",
+)
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@cluster_option
+@click.option(
+    "--fail-on",
+    type=click.Choice(list(_FAILING)),
+    default="error",
+    show_default=True,
+    help="What makes the exit status 1.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to show it.",
+)
+@click.pass_context
+def lint(
+    ctx: click.Context,
+    files: tuple[str, ...],
+    *,
+    use_cluster: bool,
+    kubeconfig: Path | None,
+    context: str | None,
+    fail_on: str,
+    output: str,
+) -> None:
+    """Find what is wrong with selection tables, and what is doubtful.
+
+    Each finding has file, line and column, and says what to write instead.
+    """
+    if not files and not use_cluster:
+        raise click.UsageError("give a FILE, or --cluster")
+    if files.count("-") > 1:
+        raise click.UsageError("standard input can be read only once")
+    sources = [_Source(shown(file), read_bytes(file)) for file in files]
+    nodes = None
+    if use_cluster:
+        place = ClusterPlace(kubeconfig, context)
+        sources = sources or [_in_use(place)]
+        with asked(place) as cluster:
+            nodes = [node_facts(node) for node in cluster.items(_NODES_PATH)]
+    found = [(source.name, problem) for source in sources for problem in _findings(source, nodes)]
+    _show(found, output, tables=len(sources))
+    failing = _FAILING[fail_on]
+    ctx.exit(1 if any(problem.level in failing for _, problem in found) else 0)
+
+
+def _in_use(place: ClusterPlace) -> _Source:
+    """Return the table that serves in a cluster, its own or the built-in one."""
+    from webhook.kube.errors import ApiError  # noqa: PLC0415 -- slow to import, see cli/cluster
+
+    with asked(place) as cluster:
+        try:
+            raw = cluster.get(f"{TABLES_PATH}/{DEFAULT_TABLE}")
+        except ApiError as error:
+            if error.is_not_found:
+                return _Source("built-in table", default_table_text(), is_file=False)
+            raise
+    return _Source(f"{TABLE_KIND} {DEFAULT_TABLE}", table_text(raw), is_file=False)
+
+
+def _findings(source: _Source, nodes: Sequence[NodeFacts] | None) -> Iterator[Problem]:
+    try:
+        found = smells_in(source.text)
+    except GpuspecError as error:
+        found, nodes = error.problems, None
+    live = () if nodes is None else _on_nodes(source.text, nodes)
+    for problem in (*found, *live):
+        yield problem if source.is_file else replace(problem, line=0, column=0)
+
+
+def _on_nodes(text: bytes, nodes: Sequence[NodeFacts]) -> Iterator[Problem]:
+    """Yield what does not work on the nodes there are, in the order of the rows."""
+    rows = {counts.row.id: counts for counts in table_status(load_table(text), nodes).rows}
+    for row_id, (path, line, column) in places_of_rows(text).items():
+        for problem in rows[row_id].problems:
+            message = f"{row_id}: {problem.message}"
+            yield replace(problem, message=message, path=path, line=line, column=column)
+
+
+def _show(found: Sequence[tuple[str, Problem]], output: str, tables: int) -> None:
+    if output == "json":
+        click.echo(json_text([_as_json(source, problem) for source, problem in found]))
+        return
+    for source, problem in found:
+        click.echo(_as_text(source, problem))
+    levels = [problem.level for _, problem in found]
+    errors, warnings = levels.count(Level.ERROR), levels.count(Level.WARNING)
+    counts = f"{_many(errors, 'error')}, {_many(warnings, 'warning')}"
+    click.echo(f"{_many(tables, 'table')}: {counts}", err=True)
+
+
+def _as_text(source: str, problem: Problem) -> str:
+    """Return ``file:line:col: level: path: message; hint``, which editors can jump to."""
+    place = f"{source}:{problem.line}:{problem.column}" if problem.line else source
+    level = styled(problem.level, fg=_COLOURS[problem.level])
+    path = f"{problem.path}: " if problem.path else ""
+    return f"{place}: {level}: {path}{problem.text()}"
+
+
+def _as_json(source: str, problem: Problem) -> dict[str, Any]:
+    return {
+        "file": source,
+        "line": problem.line,
+        "column": problem.column,
+        "level": problem.level.value,
+        "path": problem.path,
+        "message": problem.message,
+        "hint": problem.hint,
+        "rule": problem.rule,
+    }
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
