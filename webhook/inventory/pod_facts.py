@@ -69,10 +69,15 @@ def pod_facts(pod: Json) -> PodFacts:
         node=intern(str(spec.get("nodeName") or "")),
         devices=_devices(spec),
         candidates=_candidates(mapping(metadata.get("annotations")).get(REQUEST_ANNOTATION)),
-        tolerations=tuple(map(_toleration, mappings(spec.get("tolerations")))),
+        tolerations=tolerations_of(spec),
         priority=priority if type(priority) is int else 0,
-        finished=status.get("phase") in _FINISHED,
+        finished=str(status.get("phase")) in _FINISHED,
     )
+
+
+def tolerations_of(spec: Json) -> tuple[Toleration, ...]:
+    """Read the tolerations of a raw Pod spec."""
+    return tuple(map(_toleration, mappings(spec.get("tolerations"))))
 
 
 def _owner(metadata: Json) -> Owner:

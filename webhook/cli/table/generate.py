@@ -1,0 +1,118 @@
+"""``gpuspec table generate``: a table to start from, by what a cluster's nodes have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from selection_spec.denial import few
+from selection_spec.errors import GpuspecError
+from selection_spec.table import builtin_table, load_table
+from webhook.cli import SETTINGS
+from webhook.cli.cluster import asked, cluster_option
+from webhook.cli.saved import saved_items
+from webhook.inventory.facts import NodeFacts, node_facts
+from webhook.inventory.generate.catalogue import Catalogue
+from webhook.inventory.generate.coverage import coverage
+from webhook.inventory.generate.drafting import Draft, draft
+from webhook.inventory.generate.text import table_text
+from webhook.inventory.slice_facts import SliceFacts, slice_facts
+from webhook.inventory.vendors import RESOURCES
+from webhook.settings import ClusterPlace
+
+_NODES_PATH = "/api/v1/nodes"
+_SLICES_PATH = "/apis/resource.k8s.io/v1/resourceslices"
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  gpuspec table generate --cluster > table.yaml
+  kubectl get nodes -o json | gpuspec table generate --nodes -
+  gpuspec explain any-24gb --table table.yaml
+
+Exit status: 0 fine, 1 no GPUs found, 2 wrong usage or unreadable input.""",
+)
+@click.option(
+    "--nodes", "nodes_file", metavar="FILE", help="Nodes, as kubectl get nodes -o json saves them."
+)
+@click.option(
+    "--slices",
+    "slices_file",
+    metavar="FILE",
+    help="ResourceSlices, saved alike; for cards that labels don't tell.",
+)
+@cluster_option
+@click.pass_context
+def generate(
+    ctx: click.Context,
+    nodes_file: str | None,
+    slices_file: str | None,
+    *,
+    use_cluster: bool,
+    kubeconfig: Path | None,
+    context: str | None,
+) -> None:
+    """Write a selection table for the GPUs that a cluster has.
+
+    Nodes are recognised by the labels of the vendors' discovery (NVIDIA, AMD, Intel), of clouds
+    (GKE, Karpenter, EKS), or by the label of your own that tells your GPU nodes apart. What cannot
+    be told is marked "finish:" in a comment.
+    """
+    if use_cluster == bool(nodes_file):
+        raise click.UsageError("give either --cluster or --nodes FILE")
+    if use_cluster and slices_file:
+        raise click.UsageError("--slices goes with --nodes; --cluster reads them itself")
+    if nodes_file == slices_file == "-":
+        raise click.UsageError("standard input can be the nodes or the slices, not both")
+    if nodes_file:
+        nodes, slices = _saved(nodes_file, slices_file)
+    else:
+        nodes, slices = _live(ClusterPlace(kubeconfig, context))
+    drafted = draft(nodes, slices, Catalogue(builtin_table()))
+    if not drafted.rows:
+        click.echo(_nothing(drafted), err=True)
+        ctx.exit(1)
+    text = table_text(drafted)
+    click.echo(text, nl=False)
+    for complaint in _complaints(text, nodes):
+        click.echo(f"warning: {complaint}", err=True)
+    unfinished = sum(bool(row.doubts) for row in drafted.rows)
+    rows = "1 row" if len(drafted.rows) == 1 else f"{len(drafted.rows)} rows"
+    click.echo(f"{rows} for {drafted.gpu_nodes} GPU nodes, {unfinished} to finish", err=True)
+
+
+def _saved(nodes: str, slices: str | None) -> tuple[list[NodeFacts], list[SliceFacts]]:
+    return (
+        [node_facts(one) for one in saved_items(nodes, "Node")],
+        [slice_facts(one) for one in saved_items(slices, "ResourceSlice")] if slices else [],
+    )
+
+
+def _live(place: ClusterPlace) -> tuple[list[NodeFacts], list[SliceFacts]]:
+    with asked(place) as cluster:
+        return (
+            [node_facts(one) for one in cluster.items(_NODES_PATH)],
+            [slice_facts(one) for one in cluster.items(_SLICES_PATH)],
+        )
+
+
+def _nothing(drafted: Draft) -> str:
+    said = f"none of {drafted.nodes} nodes offers a GPU ({', '.join(sorted(RESOURCES))})"
+    return "\n".join([said, *drafted.left_out])
+
+
+def _complaints(text: str, nodes: Sequence[NodeFacts]) -> Iterator[str]:
+    """Check what was written, as it will be read: labels may hold more than can be foreseen."""
+    try:
+        found = coverage(load_table(text), nodes)
+    except GpuspecError as error:
+        yield from (one.located("<stdout>") for one in error.problems)
+        return
+    if found.without:
+        yield f"no row matches {few(found.without)}"
+    if found.doubled:
+        yield f"several rows match {few(found.doubled)}; see that their labels differ"

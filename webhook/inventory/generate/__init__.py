@@ -1,0 +1,1 @@
+"""A selection table for a cluster that has none, from what its nodes say of themselves. Pure."""

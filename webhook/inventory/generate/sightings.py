@@ -1,0 +1,177 @@
+"""Devices as single nodes show them: a resource, its amount, and labels that name the card."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from selection_spec.labels import ARCH_LABEL, OS_LABEL
+from webhook.inventory.facts import NodeFacts
+from webhook.inventory.generate.catalogue import Card, Catalogue, suffixed
+from webhook.inventory.slice_facts import SliceFacts
+from webhook.inventory.vendors import (
+    AMD_PRODUCT,
+    EKS_AUTO_GPU,
+    GKE_ACCELERATOR,
+    INTEL_PRODUCT,
+    KARPENTER_GPU,
+    NVIDIA_PRODUCT,
+    gpus,
+)
+
+Pairs = tuple[tuple[str, str], ...]
+
+# Siblings of GPU resources that are parts of a GPU, or tools to watch it, and no devices.
+_NO_DEVICES = re.compile(
+    r"nvidia\.com/gpu(?:mem|cores|-?memory)\S*"
+    r"|gpu\.intel\.com/(?:millicores|memory\.max|tiles|\S*monitoring)"
+)
+_MIG_RESOURCE = re.compile(r"nvidia\.com/mig-([0-9]+g\.[0-9]+gb\S*)")
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+
+_GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
+_GKE_SHARING = "cloud.google.com/gke-gpu-sharing-strategy"
+_AMD_PARTITION = "amd.com/gpu.compute-memory-partition"
+_AMD_WHOLE = "spx"
+_AMD_PARTS = {"dpx": 2, "tpx": 3, "qpx": 4, "cpx": 8}
+
+_MEMORY_KEYS = (
+    "nvidia.com/gpu.memory",
+    "karpenter.k8s.aws/instance-gpu-memory",
+    "eks.amazonaws.com/instance-gpu-memory",
+)
+_REPLICAS = "nvidia.com/gpu.replicas"
+_SHARE_KEYS = (_REPLICAS, "cloud.google.com/gke-max-shared-clients-per-gpu")
+
+_NAMING = {
+    "nvidia.com": (NVIDIA_PRODUCT, GKE_ACCELERATOR, KARPENTER_GPU, EKS_AUTO_GPU),
+    "amd.com": (AMD_PRODUCT, KARPENTER_GPU, EKS_AUTO_GPU),
+    "gpu.intel.com": (INTEL_PRODUCT,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """Devices of one resource on one node.
+
+    Attributes:
+        clue: Labels that name the card, the one with its name first; empty where none does.
+        card: The card that they name; None where none does.
+    """
+
+    node: NodeFacts
+    resource: str
+    count: int
+    clue: Pairs = ()
+    card: Card | None = None
+
+    @property
+    def platform(self) -> tuple[str, str]:
+        """Operating system and architecture, as the node's labels tell."""
+        labels = self.node.labels
+        return labels.get(OS_LABEL, "linux"), labels.get(ARCH_LABEL, "amd64")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a driver says in ResourceSlices of the whole GPUs of a node; the least memory of all."""
+
+    product: str
+    memory_mib: int
+
+
+def measured(slices: Iterable[SliceFacts]) -> dict[str, Measured]:
+    """Return by node what drivers say of its GPUs."""
+    found: dict[str, Measured] = {}
+    for one in slices:
+        for device in one.devices:
+            if not one.node or not device.product or device.type not in ("", "gpu", "amdgpu"):
+                continue
+            before = found.get(one.node)
+            if before is None or device.memory_mib < before.memory_mib:
+                found[one.node] = Measured(device.product, device.memory_mib)
+    return found
+
+
+def sightings(
+    nodes: Iterable[NodeFacts], catalogue: Catalogue, slices: Mapping[str, Measured]
+) -> list[Sighting]:
+    """Return the GPUs of all nodes, a sighting for each resource of each node."""
+    return [
+        _sighting(node, resource, count, catalogue, slices.get(node.name))
+        for node in nodes
+        for resource, count in devices_of(node).items()
+    ]
+
+
+def devices_of(node: NodeFacts) -> dict[str, int]:
+    """Return a node's GPUs by resource, without what only measures or watches them."""
+    return {name: count for name, count in gpus(node).items() if not _NO_DEVICES.fullmatch(name)}
+
+
+def _sighting(
+    node: NodeFacts, resource: str, count: int, catalogue: Catalogue, driver: Measured | None
+) -> Sighting:
+    clue = _clue(resource, node.labels)
+    if not clue:
+        return Sighting(node, resource, count)
+    key, text = clue[0]
+    mig = _MIG_RESOURCE.fullmatch(resource)
+    if mig and "-MIG-" not in text:
+        text = f"{text.removesuffix('-SHARED')}-MIG-{mig[1]}"
+    partition = dict(clue).get(_GKE_PARTITION)
+    if partition:
+        text = f"{text}-MIG-{partition}"
+    memory = memory_of(node.labels) or (driver.memory_mib if driver else 0)
+    card = catalogue.card(text, memory, shares_of(node.labels))
+    if key == AMD_PRODUCT:
+        card = _amd_part(card, dict(clue).get(_AMD_PARTITION, _AMD_WHOLE))
+    return Sighting(node, resource, count, clue, card)
+
+
+def _clue(resource: str, labels: Mapping[str, str]) -> Pairs:
+    """Return the labels by which nodes with this card are told from all others."""
+    naming = _NAMING.get(resource.partition("/")[0], ())
+    key = next((key for key in (f"{resource}.product", *naming) if key in labels), None)
+    if key is None:
+        return ()
+    beside: tuple[str, ...] = ()
+    if key in (KARPENTER_GPU, EKS_AUTO_GPU):
+        # An A100 of 40 GB and one of 80 GB have the same name there.
+        beside = (key.replace("-name", "-memory"),)
+    elif resource.endswith(".shared"):
+        # Shared cards under a resource of their own keep the product's plain name.
+        beside = (_REPLICAS,)
+    elif key == GKE_ACCELERATOR:
+        beside = (_GKE_PARTITION, _GKE_SHARING)
+    elif key == AMD_PRODUCT and not labels.get(_AMD_PARTITION, "").startswith(_AMD_WHOLE):
+        beside = (_AMD_PARTITION,)
+    return tuple((one, labels[one]) for one in (key, *beside) if one in labels)
+
+
+def memory_of(labels: Mapping[str, str]) -> int:
+    """Return the MiB of a node's GPUs as its labels tell, 0 where they don't."""
+    return _number(labels, _MEMORY_KEYS)
+
+
+def shares_of(labels: Mapping[str, str]) -> int:
+    """Return how many Pods share a device of a node as its labels tell, 1 where they don't."""
+    return _number(labels, _SHARE_KEYS) or 1
+
+
+def _number(labels: Mapping[str, str], keys: Iterable[str]) -> int:
+    texts = (labels[key] for key in keys if key in labels)
+    return next((int(text) for text in texts if _NUMBER.fullmatch(text)), 0)
+
+
+def _amd_part(card: Card, partition: str) -> Card:
+    parts = _AMD_PARTS.get(partition.partition("_")[0])
+    if parts is None:
+        return card
+    doubt = f"each card is split into {parts} parts; see that vram is that of one"
+    name = suffixed(card.name, partition.partition("_")[0])
+    return Card(
+        name, max(1, card.vram_gb // parts), card.row, (*card.doubts, doubt), is_whole=False
+    )

@@ -1,0 +1,206 @@
+"""What each row of a table has in a cluster right now, and what is wrong with it (design §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from selection_spec.errors import Problem
+from selection_spec.rows import Row
+from selection_spec.table import Table
+from webhook.inventory.facts import NodeFacts
+from webhook.inventory.kinds import Kinds, Tally
+from webhook.inventory.pod_facts import PodFacts
+from webhook.inventory.problems import Census, row_problems
+
+# What is shown of many, so that the status of a thousand rows stays far below what an API object
+# may hold: problems of the whole table, their length, kinds of nodes that no row matches.
+_SHOWN_PROBLEMS = 500
+_SHOWN_UNMATCHED = 10
+_SHOWN_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """What a row has, and what is wrong with it.
+
+    Attributes:
+        nodes: Nodes with the row's labels, os and arch.
+        devices: Allocatable devices of the row's resource on them.
+        usable: Those of them on nodes where a Pod could start (D7), occupied or not.
+        most_usable_on_a_node: The most of them on a single node.
+        free: Usable ones that no Pod holds.
+        suspect: Nodes that the health module suspects (H7).
+        problems: Errors where the row does not work as written, warnings where it only smells.
+    """
+
+    row: Row
+    nodes: int
+    devices: int
+    usable: int
+    most_usable_on_a_node: int
+    free: int
+    suspect: int
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnmatchedNodes:
+    """Nodes with GPUs that no row matches, those alike in one.
+
+    Attributes:
+        name: The first of them.
+        devices: GPUs by resource on each.
+        labels: The labels that tell most about them.
+    """
+
+    nodes: int
+    name: str
+    devices: tuple[tuple[str, int], ...]
+    labels: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    """The live side of a table: its rows in D8 order, and the GPUs that it does not speak of."""
+
+    digest: str
+    rows: tuple[RowCounts, ...]
+    unmatched: tuple[UnmatchedNodes, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return ``digest``, ``rowCount``, ``rows`` and ``unmatchedNodes`` of the table's status.
+
+        Bounded: a table of a thousand rows, each with problems, takes less than half a MiB.
+        """
+        return {
+            "digest": self.digest,
+            "rowCount": len(self.rows),
+            "rows": _rows_json(self.rows),
+            "unmatchedNodes": {
+                "count": sum(one.nodes for one in self.unmatched),
+                "kinds": [_unmatched_json(one) for one in self.unmatched[:_SHOWN_UNMATCHED]],
+            },
+        }
+
+
+class Survey:
+    """Works out a table's status again and again; nodes that did not change cost next to nothing.
+
+    One for each table; it remembers the nodes of the last time and nothing else.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._kinds = Kinds(table)
+
+    def status(self, nodes: Iterable[NodeFacts], pods: Iterable[PodFacts]) -> TableStatus:
+        """Return what the table's rows have.
+
+        Args:
+            nodes: Every node of the cluster; the same object for a node that did not change.
+            pods: Every Pod that may hold devices.
+        """
+        tallies = self._kinds.tallies(nodes, held_devices(pods))
+        census = Census(self._table, tallies)
+        of_row: dict[str, list[Tally]] = {row.id: [] for row in self._table.rows}
+        for tally in tallies:
+            for row_id in tally.kind.rows:
+                of_row[row_id].append(tally)
+        return TableStatus(
+            digest=self._table.digest,
+            rows=tuple(_counts(row, of_row[row.id], census) for row in self._table.rows),
+            unmatched=_unmatched(tallies),
+        )
+
+
+def table_status(
+    table: Table, nodes: Iterable[NodeFacts], pods: Iterable[PodFacts] = ()
+) -> TableStatus:
+    """Return what a table's rows have, worked out once; ``Survey`` is for again and again."""
+    return Survey(table).status(nodes, pods)
+
+
+def held_devices(pods: Iterable[PodFacts]) -> dict[str, dict[str, int]]:
+    """Return by node and resource the devices that Pods hold; finished and pending ones do not."""
+    held: dict[str, dict[str, int]] = {}
+    for pod in pods:
+        if pod.node and pod.devices and not pod.finished:
+            on_node = held.setdefault(pod.node, {})
+            for resource, count in pod.devices.items():
+                on_node[resource] = on_node.get(resource, 0) + count
+    return held
+
+
+def _counts(row: Row, tallies: list[Tally], census: Census) -> RowCounts:
+    devices = usable = most = free = suspect = 0
+    for tally in tallies:
+        on_a_node = dict(tally.kind.devices).get(row.resource, 0)
+        devices += on_a_node * tally.nodes
+        if tally.kind.suspect:
+            suspect += tally.nodes
+        if tally.kind.usable:
+            usable += on_a_node * tally.nodes
+            most = max(most, on_a_node)
+            free += tally.free.get(row.resource, 0)
+    return RowCounts(
+        row=row,
+        nodes=sum(tally.nodes for tally in tallies),
+        devices=devices,
+        usable=usable,
+        most_usable_on_a_node=most,
+        free=free,
+        suspect=suspect,
+        problems=row_problems(row, tallies, census),
+    )
+
+
+def _unmatched(tallies: list[Tally]) -> tuple[UnmatchedNodes, ...]:
+    """Return the GPU nodes without a row; those that differ in nothing that is shown are one."""
+    found: dict[object, UnmatchedNodes] = {}
+    for tally in tallies:
+        kind = tally.kind
+        if not kind.gpus or kind.rows:
+            continue
+        key = kind.gpus, kind.unknown
+        alike = found.get(key, UnmatchedNodes(0, tally.first, *key))
+        found[key] = replace(alike, nodes=alike.nodes + tally.nodes)
+    return tuple(sorted(found.values(), key=lambda one: (-one.nodes, one.name)))
+
+
+def _rows_json(rows: Iterable[RowCounts]) -> list[dict[str, Any]]:
+    left = _SHOWN_PROBLEMS
+    found = []
+    for counts in rows:
+        problems = [_shortened(problem.text()) for problem in counts.problems]
+        if len(problems) > left:
+            problems = [f"{len(problems)} problems; gpuspec table lint --cluster shows them"]
+        left = max(0, left - len(problems))
+        found.append(
+            {
+                "id": counts.row.id,
+                "nodes": counts.nodes,
+                "devices": counts.devices,
+                "usable": counts.usable,
+                "mostUsableOnANode": counts.most_usable_on_a_node,
+                "free": counts.free,
+                "suspect": counts.suspect,
+                "reserved": counts.row.reserved,
+                "problems": problems,
+            }
+        )
+    return found
+
+
+def _unmatched_json(one: UnmatchedNodes) -> dict[str, Any]:
+    return {
+        "nodes": one.nodes,
+        "name": one.name,
+        "devices": dict(one.devices),
+        "labels": dict(one.labels),
+    }
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…"
