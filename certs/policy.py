@@ -71,7 +71,7 @@ def server_due(
     found = _usable(pair, "server", now, renew_at)
     if isinstance(found, Renewal):
         return found
-    if not any(_signed(found, by=issuer) for issuer in _certificates(bundle)):
+    if not any(is_signed(found, by=issuer) for issuer in certificates_in(bundle)):
         return _due("no authority that clients trust has signed the server certificate")
     missing = [
         str(name.value) for name in identity_names(names) if name not in _alternative_names(found)
@@ -95,10 +95,27 @@ def trust_bundle(current: bytes, previous: bytes, *, now: datetime) -> bytes:
     """
     kept = dict.fromkeys(
         certificate.public_bytes(serialization.Encoding.PEM)
-        for certificate in (*_certificates(current), *_certificates(previous))
+        for certificate in (*certificates_in(current), *certificates_in(previous))
         if certificate.not_valid_after_utc > now
     )
     return b"".join(kept)
+
+
+def certificates_in(pem: bytes) -> list[x509.Certificate]:
+    """Return the certificates of a PEM text, none where any of it cannot be read."""
+    try:
+        return x509.load_pem_x509_certificates(pem)
+    except ValueError:
+        return []
+
+
+def is_signed(certificate: x509.Certificate, *, by: x509.Certificate) -> bool:
+    """Tell whether one certificate was issued by the other: name and signature, not the dates."""
+    try:
+        certificate.verify_directly_issued_by(by)
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+        return False
+    return True
 
 
 def _usable(
@@ -130,21 +147,6 @@ def _usable(
 
 def _due(reason: str) -> Renewal:
     return Renewal(due=True, reason=reason)
-
-
-def _certificates(pem: bytes) -> list[x509.Certificate]:
-    try:
-        return x509.load_pem_x509_certificates(pem)
-    except ValueError:
-        return []
-
-
-def _signed(certificate: x509.Certificate, *, by: x509.Certificate) -> bool:
-    try:
-        certificate.verify_directly_issued_by(by)
-    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
-        return False
-    return True
 
 
 def _alternative_names(certificate: x509.Certificate) -> list[x509.GeneralName]:

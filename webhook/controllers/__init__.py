@@ -1,1 +1,1 @@
-"""The controller's loops: each reads what is there, calls the pure parts, and applies what differs."""
+"""The controller's loops: each reads what is there, calls pure parts, and applies what differs."""

@@ -1,0 +1,1 @@
+"""The live table and the controller, as real processes beside a real control plane."""

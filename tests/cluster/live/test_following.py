@@ -1,0 +1,291 @@
+"""Every replica follows the table of the cluster, and nothing that happens to it stops Pods."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.api import Api, path, wait_until
+from tests.cluster.configuration import webhook_configuration
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.live import tables
+from tests.cluster.live.balancer import balancer
+from tests.cluster.live.programs import Controller, Replica
+from tests.cluster.pods import create_pod, pod
+from webhook.terms import REQUEST_ANNOTATION, TABLES_PATH
+
+KEY = "preferred.jp/gpu-any"
+BUILT_IN_ROWS = 65
+FLEETS_DIGEST = "e714847787031e18"
+SECONDS = 30.0
+AGREE_SECONDS = 2.0
+EDITS = 100
+AWAY_SECONDS = 20.0
+CONFIGURATIONS = path("admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations")
+
+
+@pytest.fixture
+def replicas(plane: ControlPlane, tmp_path: Path) -> Iterator[list[Replica]]:
+    found = [Replica(name, plane.kubeconfig, tmp_path) for name in ("left", "right")]
+    try:
+        for one in found:
+            one.start()
+        yield found
+    finally:
+        for one in found:
+            one.close()
+
+
+@contextmanager
+def called(plane: ControlPlane, replicas: list[Replica]) -> Iterator[None]:
+    """A time in which the API server sends Pods to the replicas in turn."""
+    with balancer([one.port for one in replicas]) as port:
+        bundle = b"".join(one.ca_bundle for one in replicas)
+        created = plane.api.create(CONFIGURATIONS, webhook_configuration(port, bundle))
+        try:
+            wait_until(
+                lambda: digest_of_a_pod(plane.api, "default"), timeout=SECONDS, what="a call"
+            )
+            yield
+        finally:
+            plane.api.delete(f"{CONFIGURATIONS}/{created['metadata']['name']}")
+
+
+def digest_of_a_pod(api: Api, namespace: str) -> str:
+    """Create a Pod for no longer than the answer; the digest of the table that decided it."""
+    stored = api.create(
+        path("v1", "pods", namespace=namespace), pod("probe", limits={KEY: "1"}), dryRun="All"
+    )
+    annotation = (stored["metadata"].get("annotations") or {}).get(REQUEST_ANNOTATION)
+    return str(json.loads(annotation)["table"]) if annotation else ""
+
+
+def agree(replicas: list[Replica], digest: str) -> float:
+    """Wait until every replica decides by a table; in how many seconds they did."""
+    started = time.monotonic()
+    wait_until(
+        lambda: all(one.digest == digest for one in replicas),
+        timeout=SECONDS,
+        what=f"all replicas to use {digest}",
+        state=lambda: str([one.table for one in replicas]),
+        poll=0.02,
+    )
+    return time.monotonic() - started
+
+
+def test_without_a_table_the_built_in_one_serves_and_says_so(replicas: list[Replica]) -> None:
+    for one in replicas:
+        assert one.table["rows"] == BUILT_IN_ROWS
+        assert one.table["source"] == "built-in, for the cluster has no SelectionTable default"
+        assert one.table["problems"] == []
+
+
+def test_created_changed_broken_and_deleted_tables_are_followed_by_all(
+    plane: ControlPlane, replicas: list[Replica]
+) -> None:
+    built_in = replicas[0].digest
+    tables.apply(plane.api, tables.example())
+    agree(replicas, FLEETS_DIGEST)
+    assert replicas[0].table["source"] == "SelectionTable default"
+    assert replicas[0].table["problems"] == []
+
+    tables.apply(plane.api, tables.with_row("a30-24gb", perNode=0))
+    wait_until(lambda: all(one.table["problems"] for one in replicas), timeout=SECONDS, what="news")
+    for one in replicas:
+        assert one.digest == FLEETS_DIGEST
+        (problem,) = one.table["problems"]
+        at = "SelectionTable default: spec.devices[2].perNode"
+        assert problem == f"{at}: perNode is 0 and should be greater than or equal to 1"
+        assert one.metric("gpuspec_table_refused") == 1
+
+    tables.apply(plane.api, tables.example())
+    wait_until(
+        lambda: not any(one.table["problems"] for one in replicas), timeout=SECONDS, what="peace"
+    )
+    tables.delete(plane.api)
+    agree(replicas, built_in)
+
+
+@pytest.mark.rule("D7")
+def test_the_live_status_reaches_admission(
+    table: ControlPlane, controller: Controller, replicas: list[Replica], namespace_of: str
+) -> None:
+    api = table.api
+    with called(table, replicas[:1]):
+        tables.apply(api, tables.edited(defaultPolicy="SmallestFit"))
+        body = pod("small", limits={"preferred.jp/gpu-any-24gb": "1"})
+
+        def candidates() -> list[str]:
+            stored = api.create(path("v1", "pods", namespace=namespace_of), body, dryRun="All")
+            request = json.loads(stored["metadata"]["annotations"][REQUEST_ANNOTATION])
+            found: list[str] = request["candidates"]
+            return found
+
+        wait_until(lambda: candidates() == ["a30-24gb"], timeout=SECONDS, what="the smallest tier")
+        nodes = api.list(path("v1", "nodes"), labelSelector="gpu-model=a30-24gb")
+        names = [node["metadata"]["name"] for node in nodes]
+        for name in names:
+            api.patch(path("v1", "nodes", name), {"spec": {"unschedulable": True}})
+        wait_until(
+            lambda: candidates() == ["v100-32gb"],
+            timeout=SECONDS,
+            what="the next tier",
+            state=lambda: str(tables.status(api)) + controller.process.log_end(),
+        )
+        for name in names:
+            api.patch(path("v1", "nodes", name), {"spec": {"unschedulable": None}})
+        wait_until(lambda: candidates() == ["a30-24gb"], timeout=SECONDS, what="the smallest again")
+
+
+def test_a_hundred_edits_under_load_lose_no_pod_and_every_pod_its_tables(
+    table: ControlPlane, replicas: list[Replica], namespace_of: str
+) -> None:
+    api = table.api
+    agree(replicas, FLEETS_DIGEST)
+    in_force: list[tuple[float, str]] = [(time.monotonic(), FLEETS_DIGEST)]
+    slowest = 0.0
+    with called(table, replicas), created_all_the_time(api, namespace_of) as found:
+        for edit in range(EDITS):
+            former = replicas[0].digest
+            tables.apply(api, tables.with_row("a30-24gb", cost=100 + edit))
+            wait_until(lambda: replicas[0].digest != former, timeout=SECONDS, what="it", poll=0.01)  # noqa: B023
+            digest = replicas[0].digest
+            slowest = max(slowest, agree(replicas, digest))
+            in_force.append((time.monotonic(), digest))
+    print(
+        f"\n{len(found)} Pods created during {EDITS} edits; replicas agreed within {slowest:.2f} s"
+    )
+    assert len(found) > EDITS
+    assert slowest < AGREE_SECONDS
+    for started, ended, digest in found:
+        # In force from the moment at which the former was until all replicas had the next one.
+        possible = {
+            one
+            for number, (_, one) in enumerate(in_force)
+            if (number == 0 or in_force[number - 1][0] <= ended)
+            and (number + 1 == len(in_force) or in_force[number + 1][0] >= started)
+        }
+        assert digest in possible
+
+
+@contextmanager
+def created_all_the_time(api: Api, namespace: str) -> Iterator[list[tuple[float, float, str]]]:
+    """Create Pods from several clients; what each took, and its table's digest. None may fail."""
+    found: list[tuple[float, float, str]] = []
+    stopping = threading.Event()
+
+    def create(client: int) -> None:
+        number = 0
+        while not stopping.is_set():
+            started = time.monotonic()
+            digest = digest_of_a_stored_pod(api, namespace, f"pod-{client}-{number}")
+            found.append((started, time.monotonic(), digest))
+            number += 1
+
+    with ThreadPoolExecutor(4) as clients:
+        running = [clients.submit(create, client) for client in range(4)]
+        try:
+            yield found
+        finally:
+            stopping.set()
+        for one in running:
+            one.result()
+
+
+def digest_of_a_stored_pod(api: Api, namespace: str, name: str) -> str:
+    body = pod(name, limits={KEY: "1"}, schedulingGates=[{"name": "example.com/never"}])
+    stored = create_pod(api, namespace, body)
+    return str(json.loads(stored["metadata"]["annotations"][REQUEST_ANNOTATION])["table"])
+
+
+def test_an_api_server_that_goes_and_comes_back_changes_nothing(
+    table: ControlPlane, replicas: list[Replica], tmp_path: Path
+) -> None:
+    controllers = [Controller(name, table.kubeconfig, tmp_path) for name in ("one", "two")]
+    try:
+        for each in controllers:
+            each.start()
+        agree(replicas, FLEETS_DIGEST)
+        leader = the_leader(controllers)
+        leader.close()
+        (other,) = (one for one in controllers if one is not leader)
+        wait_until(lambda: other.leads, timeout=60, what="the other to lead")
+
+        table.processes["kube-apiserver"].crash()
+        wait_until(
+            lambda: all(one.metric("gpuspec_table_unreached") == 1 for one in replicas),
+            timeout=SECONDS,
+            what="the replicas to notice",
+        )
+        time.sleep(AWAY_SECONDS)
+        for replica in replicas:
+            assert replica.readiness()["ready"] is True
+            assert replica.digest == FLEETS_DIGEST
+            assert len(replica.table["problems"]) == 1
+        assert not other.leads
+        other.process.require_running()
+        table.restart("kube-apiserver")
+        wait_until(
+            lambda: not any(one.table["problems"] for one in replicas),
+            timeout=SECONDS,
+            what="the replicas to follow again",
+        )
+        assert [one.digest for one in replicas] == [FLEETS_DIGEST, FLEETS_DIGEST]
+        wait_until(lambda: other.leads, timeout=60, what="it to lead again")
+        tables.apply(table.api, tables.with_row("a30-24gb", cost=7))
+        wait_until(
+            lambda: replicas[0].digest == replicas[1].digest != FLEETS_DIGEST,
+            timeout=SECONDS,
+            what="a table that was applied afterwards",
+        )
+        wait_until(
+            lambda: tables.status(table.api)["digest"] == replicas[0].digest,
+            timeout=SECONDS,
+            what="its status",
+            state=other.process.log_end,
+        )
+    finally:
+        for each in controllers:
+            each.close()
+
+
+def the_leader(controllers: list[Controller]) -> Controller:
+    """The one of them that acts, once one does."""
+    return wait_until(
+        lambda: next((one for one in controllers if one.leads), None),
+        timeout=60,
+        what="one of them to lead",
+    )
+
+
+def test_a_replica_that_starts_while_the_api_server_is_away_is_not_ready(
+    table: ControlPlane, tmp_path: Path
+) -> None:
+    late = Replica("late", table.kubeconfig, tmp_path)
+    table.processes["kube-apiserver"].crash()
+    try:
+        late.start_unready()
+        unreached = f"{table.server}: GET {TABLES_PATH}: "
+
+        def says_why() -> bool:
+            (problem,) = late.readiness()["checks"]["table"]["problems"]
+            return bool(problem.startswith(unreached))
+
+        wait_until(
+            says_why, timeout=SECONDS, what="it to say why", state=lambda: str(late.readiness())
+        )
+        assert late.readiness()["ready"] is False
+    finally:
+        table.restart("kube-apiserver")
+    try:
+        late.wait_ready()
+        assert late.digest == FLEETS_DIGEST
+    finally:
+        late.close()

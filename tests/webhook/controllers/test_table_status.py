@@ -1,0 +1,142 @@
+"""When a status is written, and what it says (design §3, D7)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+
+from tests.logbook import NOW
+from tests.webhook.controllers.memory import Memory
+from tests.webhook.controllers.worlds import PlainWorld, gpu_node, pfn_table
+from webhook.controllers.board import Board, Part
+from webhook.controllers.table_status import TableStatusLoop
+from webhook.controllers.tables import TableHeld
+from webhook.inventory.conditions import Condition
+from webhook.kube.cluster import Cluster
+from webhook.kube.errors import ApiError
+
+TABLE = "/apis/gpuspec.preferred.jp/v1alpha1/selectiontables/default"
+
+
+class Status:
+    """The loop with a world and an API server of plain objects."""
+
+    def __init__(self, held: TableHeld | None = None) -> None:
+        self.world = PlainWorld()
+        self.world.put_nodes([gpu_node("n", "a30-24gb", 6)])
+        self.memory = Memory()
+        self.board = Board(lambda: None)
+        self.put(held or pfn_table())
+        self.loop = TableStatusLoop(
+            cast("Cluster", self.memory), self.world.as_world(), in_use="default", board=self.board
+        )
+        self.now = NOW
+
+    def put(self, held: TableHeld) -> None:
+        self.world.put_table(held)
+        self.memory.put(TABLE, {"metadata": {"name": held.name}})
+
+    def run(self, seconds: float = 0.0) -> int:
+        """Let time pass and run once; how many writes there were."""
+        self.now += timedelta(seconds=seconds)
+        before = len(self.memory.writes)
+        self.loop.run(self.now)
+        return len(self.memory.writes) - before
+
+    @property
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.memory.objects[TABLE]["status"]
+        return found
+
+    def condition(self, kind: str) -> dict[str, Any]:
+        (found,) = (one for one in self.status["conditions"] if one["type"] == kind)
+        return dict(found)
+
+
+def test_a_status_says_what_rows_match_and_of_which_table() -> None:
+    status = Status(pfn_table(generation=3))
+    assert status.run() == 1
+    assert status.status["observedGeneration"] == 3
+    assert status.status["digest"] == "e714847787031e18"
+    assert status.status["renewTime"] == "2026-06-01T12:00:00Z"
+    assert status.status["rowCount"] == 4
+    rows = {row["id"]: row["devices"] for row in status.status["rows"]}
+    assert rows == {"v100-16gb": 0, "v100-32gb": 0, "a30-24gb": 6, "a100-80gb": 0}
+    assert status.condition("Accepted")["status"] == "True"
+    assert status.condition("Ready")["observedGeneration"] == 3
+
+
+@pytest.mark.rule("D7")
+def test_it_is_written_when_it_changed_and_every_minute() -> None:
+    status = Status()
+    assert status.run() == 1
+    assert status.run(5) == 0
+    status.world.put_nodes([gpu_node("m", "a30-24gb", 6)])
+    assert status.run(5) == 1
+    assert status.run(59) == 0
+    assert status.run(1) == 1
+    assert status.status["renewTime"] == "2026-06-01T12:01:10Z"
+
+
+def test_a_new_leader_writes_at_once_for_it_knows_nothing_of_the_former() -> None:
+    status = Status()
+    status.run()
+    status.loop = TableStatusLoop(
+        cast("Cluster", status.memory),
+        status.world.as_world(),
+        in_use="default",
+        board=status.board,
+    )
+    assert status.run(1) == 1
+
+
+def test_a_bad_table_is_told_with_all_problems_and_counts_nothing() -> None:
+    status = Status(pfn_table(perNode=0, cost=-1))
+    status.run()
+    assert status.status["rows"] == []
+    assert status.status["digest"] == ""
+    accepted = status.condition("Accepted")
+    assert accepted["status"] == "False"
+    assert len(accepted["message"].splitlines()) == 2
+
+
+def test_a_write_that_failed_is_made_again() -> None:
+    status = Status()
+    status.memory.before_write = _refuse
+    with pytest.raises(ApiError):
+        status.run()
+    status.memory.before_write = lambda *_: None
+    assert status.run(1) == 1
+
+
+def test_a_table_deleted_meanwhile_is_no_error() -> None:
+    status = Status()
+    del status.memory.objects[TABLE]
+    assert status.run() == 0
+
+
+def test_the_other_loops_parts_are_in_the_status_of_the_table_in_use_alone() -> None:
+    status = Status()
+    other = TableHeld("other", pfn_table().text, 1, {})
+    status.world.put_table(other)
+    status.memory.put(TABLE.replace("default", "other"), {"metadata": {"name": "other"}})
+    said = Condition("ReserveBlocked", "False", "NothingWaits", "fine")
+    status.board.post("reserve", Part((said,), {"reserved": {"nodes": 2}}))
+    assert status.run() == 2
+    assert status.condition("ReserveBlocked")["message"] == "fine"
+    assert status.status["reserved"] == {"nodes": 2}
+    beside = status.memory.objects[TABLE.replace("default", "other")]["status"]
+    assert {one["type"] for one in beside["conditions"]} == {"Accepted", "Ready"}
+    assert "reserved" not in beside
+
+
+def test_nothing_is_written_before_everything_was_seen() -> None:
+    status = Status()
+    status.world.synced = False
+    assert status.run() == 0
+
+
+def _refuse(verb: str, path: str) -> None:
+    raise ApiError(f"{verb} {path}", 500, "InternalError", "no")

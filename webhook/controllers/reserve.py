@@ -1,0 +1,150 @@
+"""The loop behind ``reserved: true``: our taint on a row's nodes, and off them again (D6, N9)."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+
+from selection_spec.denial import few
+from selection_spec.table import builtin_table
+from webhook.controllers.board import Board, Part
+from webhook.controllers.node_taints import set_taint
+from webhook.controllers.tables import Loaded, loaded
+from webhook.controllers.world import World
+from webhook.inventory.conditions import Condition
+from webhook.inventory.matching import Matcher
+from webhook.inventory.pod_facts import PodFacts
+from webhook.inventory.reservation import Blocked, Reservation, reservation
+from webhook.kube.cluster import Cluster, Json
+from webhook.kube.errors import ApiError
+from webhook.logs import Log
+from webhook.terms import CONTROLLER_NAME, RESERVE_BLOCKED, RESERVED_TAINT
+
+_LOOK_S = 30.0
+
+# Events of one run; the rest gets its own in the next ones.
+_EVENTS = 100
+
+
+class ReserveLoop:
+    """Taints the nodes of reserved rows, so that Pods which pass admission by keep away, too.
+
+    Running Pods stay. What is reserved is the table's to say; a table that cannot be read changes
+    nothing.
+    """
+
+    name = "reserve"
+
+    def __init__(
+        self, cluster: Cluster, world: World, *, in_use: str, board: Board, log: Log
+    ) -> None:
+        self._cluster = cluster
+        self._world = world
+        self._in_use = in_use
+        self._board = board
+        self._log = log
+        self._builtin = builtin_table()
+        self._told: set[str] = set()
+
+    def run(self, now: datetime) -> float:
+        """Bring every node's reserve taint to what the table says, and tell who waits for what."""
+        if not self._world.synced:
+            return 1.0
+        found = self._table()
+        if found.table is None or found.matcher is None:
+            return _LOOK_S
+        plan = reservation(
+            found.table,
+            found.matcher,
+            self._world.nodes.held().values(),
+            list(self._world.daemons.held().values()),
+            self._world.pods.held().values(),
+        )
+        self._board.post(self.name, _part(plan))
+        for node, wanted in plan.taints.items():
+            if set_taint(self._cluster, node, RESERVED_TAINT, wanted):
+                self._log.info("reserve taint", node=node, taint=str(wanted or "removed"))
+        more = self._tell(plan.stranded, found.table.domain, now)
+        return 1.0 if more else _LOOK_S
+
+    def _table(self) -> Loaded:
+        held = self._world.tables.held().get(self._in_use)
+        if held is None:
+            return Loaded(self._builtin, Matcher(self._builtin))
+        return loaded(held.text)
+
+    def _tell(self, stranded: tuple[PodFacts, ...], domain: str, now: datetime) -> bool:
+        """Give each stranded Pod one Event; tell whether some are left for the next run."""
+        names = {_event_name(pod): pod for pod in stranded}
+        self._told &= names.keys()
+        new = [name for name in names if name not in self._told]
+        for name in new[:_EVENTS]:
+            pod = names[name]
+            try:
+                self._cluster.create(
+                    f"/api/v1/namespaces/{pod.namespace}/events", _event(name, pod, domain, now)
+                )
+            except ApiError as error:
+                # It was told before this process began, or its namespace is being deleted.
+                leaving = error.is_not_found or "being terminated" in error.message
+                if not (error.is_conflict or leaving):
+                    raise
+            self._told.add(name)
+        return len(new) > _EVENTS
+
+
+def _part(plan: Reservation) -> Part:
+    return Part(
+        conditions=(_blocked(plan.blocked),),
+        fields={
+            "reserved": {
+                "nodes": sum(plan.reserved.values()),
+                "pendingPods": len(plan.stranded),
+            }
+        },
+    )
+
+
+def _blocked(blocked: tuple[Blocked, ...]) -> Condition:
+    if not blocked:
+        return Condition(
+            RESERVE_BLOCKED, "False", "NothingWaits", "every reserved row's nodes are tainted"
+        )
+    rows = few(f"{one.row} for {few(one.daemons)}" for one in blocked)
+    return Condition(
+        RESERVE_BLOCKED,
+        "True",
+        "DaemonSetsLockedOut",
+        f"not tainted yet: {rows}; their Pods would not come back to these nodes, so give each "
+        f"DaemonSet the toleration key {RESERVED_TAINT}, operator Exists, effect NoSchedule",
+    )
+
+
+def _event_name(pod: PodFacts) -> str:
+    """Return a name that is the same for the same Pod and rows: an Event is told once."""
+    about = f"{pod.uid} {' '.join(pod.candidates)}"
+    return f"{pod.name[:200]}.{hashlib.sha256(about.encode()).hexdigest()[:16]}"
+
+
+def _event(name: str, pod: PodFacts, domain: str, now: datetime) -> Json:
+    time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": pod.namespace},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": pod.namespace,
+            "name": pod.name,
+            "uid": pod.uid,
+        },
+        "type": "Warning",
+        "reason": "DevicesReserved",
+        "message": f"every device that this Pod may use is reserved now ({few(pod.candidates)}); "
+        f"create it again with the name of one, such as {domain}/gpu-{pod.candidates[0]}",
+        "source": {"component": CONTROLLER_NAME},
+        "firstTimestamp": time,
+        "lastTimestamp": time,
+        "count": 1,
+    }
