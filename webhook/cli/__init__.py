@@ -6,7 +6,9 @@ standard output, reasons to standard error.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -17,31 +19,50 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 
 # What the list of commands says of each; its module says the same again, and more.
 _VERBS = {
+    "controller": "Run the loops that keep a cluster right.",
+    "doctor": "Check an installation, and say what is wrong.",
     "explain": "Explain which devices a spec stands for, and why not the others.",
     "mutate": "Print manifests as admission would store their Pods.",
+    "offers": "Show what a user can ask for here and now.",
     "serve": "Serve the admission webhook over TLS.",
+    "table": "Check, show, make and compare selection tables.",
 }
 
 
-class _Verbs(click.Group):
-    """Finds a verb's command in the module of its name."""
+class Verbs(click.Group):
+    """Finds a verb's command in the module of its name.
+
+    Args:
+        package: The package that has these modules.
+        verbs: What the list of commands says of each verb.
+    """
+
+    def __init__(self, *args: Any, package: str, verbs: Mapping[str, str], **kwargs: Any) -> None:  # noqa: ANN401 - click's signature
+        super().__init__(*args, **kwargs)
+        self._package = package
+        self._verbs = verbs
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(_VERBS)
+        """Return the names of the verbs."""
+        return list(self._verbs)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in _VERBS:
+        """Import the verb's module and return its command; None where there is no such verb."""
+        if cmd_name not in self._verbs:
             return None
-        command: click.Command = getattr(import_module(f"webhook.cli.{cmd_name}"), cmd_name)
+        command: click.Command = getattr(import_module(f"{self._package}.{cmd_name}"), cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the verbs without importing any."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(_VERBS.items()))
+            formatter.write_dl(list(self._verbs.items()))
 
 
 @click.command(
-    cls=_Verbs,
+    cls=Verbs,
+    package=__name__,
+    verbs=_VERBS,
     context_settings=SETTINGS,
     epilog="Start with: gpuspec explain any-24gb",
 )

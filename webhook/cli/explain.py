@@ -9,15 +9,17 @@ from typing import Any
 import click
 
 from selection_spec.grammar import is_ours
+from webhook.admission.messages import one_line
 from webhook.admission.translate import Context
 from webhook.cli import SETTINGS
-from webhook.cli.explanation import Explanation, as_json, as_text, difference, explained
+from webhook.cli.basis import basis_of, basis_options
+from webhook.cli.explanation import Explanation, as_json, difference, explained
+from webhook.cli.explanation_text import as_text
 from webhook.cli.inputs import (
     priority_options,
     read_manifests,
-    read_table,
+    refuse_second_reading,
     shown,
-    table_option,
     warn_of_strays,
 )
 from webhook.cli.outputs import json_text, styled, yaml_text
@@ -32,7 +34,8 @@ from webhook.workloads import pod_templates
 Examples:
   gpuspec explain any-24gb                       one GPU with at least 24 GB
   gpuspec explain any-24gb:4 --priority-class gpuspec-high
-  gpuspec explain a100:8 v100-32gb:2             two containers of one Pod
+  gpuspec explain a100:4 any-40gb:2              two containers of one Pod
+  gpuspec explain any-24gb --cluster             by the table of your cluster
   gpuspec explain -f job.yaml --table table.yaml
   kubectl get pod p -o yaml | gpuspec explain -f -
 
@@ -48,7 +51,7 @@ Exit status: 0 allowed, 1 denied, 2 wrong usage or unreadable input.""",
     metavar="MANIFEST",
     help="Explain every Pod template of a manifest; - reads standard input. May be repeated.",
 )
-@table_option
+@basis_options
 @priority_options
 @click.option(
     "-o",
@@ -65,10 +68,13 @@ def explain(
     specs: tuple[str, ...],
     filenames: tuple[str, ...],
     table_file: str | None,
+    kubeconfig: File | None,
+    context: str | None,
     priority_class: str | None,
     priority: int | None,
     output: str,
     *,
+    use_cluster: bool,
     show_all: bool,
 ) -> None:
     """Explain which devices a spec stands for, and why not the others.
@@ -78,20 +84,23 @@ def explain(
     """
     if bool(specs) == bool(filenames):
         raise click.UsageError("give either specs, such as any-24gb, or -f MANIFEST")
-    if [*filenames, table_file].count("-") > 1:
-        raise click.UsageError("standard input can be read only once")
-    snapshot = Snapshot(read_table(table_file))
+    refuse_second_reading(*filenames, table_file)
+    basis = basis_of(table_file, use_cluster=use_cluster, kubeconfig=kubeconfig, context=context)
+    snapshot = basis.snapshot
     if specs:
         pod = _pod_of(specs, snapshot.table.domain)
-        context = Context(priority_class=priority_class, priority=priority)
-        found: list[tuple[str, Path, Explanation]] = [("", (), explained(pod, context, snapshot))]
+        known = Context(priority_class=priority_class, priority=priority)
+        found: list[tuple[str, Path, Explanation]] = [("", (), explained(pod, known, snapshot))]
     else:
         found = [
             one
             for filename in filenames
             for one in _of_manifest(filename, snapshot, priority_class, priority)
         ]
-    _show(found, output, is_list=bool(filenames), show_all=show_all)
+    if output == "text":
+        _show_text(found, basis.note, show_all=show_all)
+    else:
+        _show_data(found, output, is_list=bool(filenames))
     ctx.exit(0 if all(explanation.allowed for _, _, explanation in found) else 1)
 
 
@@ -136,22 +145,21 @@ def _of_manifest(
         yield template.owner, template.path, explained(template.pod, context, snapshot)
 
 
-def _show(
-    found: list[tuple[str, Path, Explanation]], output: str, *, is_list: bool, show_all: bool
-) -> None:
-    if output == "text":
-        texts = []
-        for owner, _, explanation in found:
-            head = [styled(owner, bold=True)] if owner else []
-            texts.append("\n".join([*head, as_text(explanation, show_all=show_all)]))
-        if texts:
-            click.echo("\n\n".join(texts))
-        return
+def _show_text(found: list[tuple[str, Path, Explanation]], note: str, *, show_all: bool) -> None:
+    texts = []
+    for owner, _, explanation in found:
+        head = [styled(one_line(owner), bold=True)] if owner else []
+        texts.append("\n".join([*head, as_text(explanation, show_all=show_all)]))
+    if texts:
+        click.echo("\n\n".join([*texts, *([f"({note})"] if note else [])]))
+
+
+def _show_data(found: list[tuple[str, Path, Explanation]], output: str, *, is_list: bool) -> None:
     shapes = []
     for owner, path, explanation in found:
         shape = as_json(explanation)
         shapes.append({"object": owner, "path": pointer(path), **shape} if is_list else shape)
         if text := difference(explanation):
-            click.echo(f"note: {owner}{': ' if owner else ''}{text}", err=True)
+            click.echo(f"note: {one_line(f'{owner}: {text}' if owner else text)}", err=True)
     value: Any = shapes if is_list else shapes[0]
     click.echo(json_text(value) if output == "json" else yaml_text([value]), nl=output == "json")

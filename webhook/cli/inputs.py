@@ -13,6 +13,7 @@ from selection_spec.documents import Document, field_path, load_manifests
 from selection_spec.errors import DocumentError, GpuspecError, Problem
 from selection_spec.grammar import is_ours
 from selection_spec.table import Table, builtin_table, load_table
+from webhook.admission.messages import one_line
 from webhook.workloads import stray_keys
 
 # More than anybody mends in one go; a binary file by mistake has thousands.
@@ -62,7 +63,7 @@ def read_table(file: str | None) -> Table:
     try:
         return load_table(read_bytes(file))
     except GpuspecError as error:
-        raise _unreadable(file, error) from None
+        raise unreadable(file, error) from None
 
 
 def read_manifests(file: str) -> tuple[Document, ...]:
@@ -75,10 +76,10 @@ def read_manifests(file: str) -> tuple[Document, ...]:
         documents = load_manifests(read_bytes(file))
         _refuse_others_than_objects(documents)
     except GpuspecError as error:
-        raise _unreadable(file, error) from None
+        raise unreadable(file, error) from None
     for document in documents:
         for finding in document.findings:
-            click.echo(f"warning: {finding.located(shown(file))}", err=True)
+            click.echo(one_line(f"warning: {finding.located(shown(file))}"), err=True)
     return documents
 
 
@@ -90,7 +91,7 @@ def warn_of_strays(documents: tuple[Document, ...], domain: str) -> None:
             document.value, lambda key: key.startswith(prefix) and is_ours(key[len(prefix) :])
         ):
             text = f"{key} does nothing here; put it under a container's resources.limits"
-            click.echo(f"warning: {field_path(path)}: {text}", err=True)
+            click.echo(one_line(f"warning: {field_path(path)}: {text}"), err=True)
 
 
 def _refuse_others_than_objects(documents: tuple[Document, ...]) -> None:
@@ -103,6 +104,16 @@ def _refuse_others_than_objects(documents: tuple[Document, ...]) -> None:
     ]
     if problems:
         raise DocumentError(problems)
+
+
+def refuse_second_reading(*files: str | None) -> None:
+    """Refuse ``-`` for more than one file.
+
+    Raises:
+        click.UsageError: Standard input is to be read twice.
+    """
+    if files.count("-") > 1:
+        raise click.UsageError("standard input can be read only once")
 
 
 def read_bytes(file: str) -> bytes:
@@ -118,7 +129,8 @@ def shown(file: str) -> str:
     return "<stdin>" if file == "-" else file
 
 
-def _unreadable(file: str, error: GpuspecError) -> UnreadableError:
+def unreadable(file: str, error: GpuspecError) -> UnreadableError:
+    """Return an error's problems as what ends the command: a line each, not too many."""
     lines = [one.located(shown(file)) for one in error.problems]
     more = len(lines) - _SHOWN_PROBLEMS
     rest = [f"{shown(file)}: and {more} more problems"] if more > 0 else []

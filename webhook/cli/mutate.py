@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path as File
 from typing import Any, cast
 
 import click
 
 from selection_spec.documents import Document
+from webhook.admission.messages import one_line
 from webhook.admission.translate import Context, Verdict
 from webhook.cli import SETTINGS
+from webhook.cli.basis import basis_of, basis_options
 from webhook.cli.explanation import difference, explained
 from webhook.cli.inputs import (
     priority_options,
     read_manifests,
-    read_table,
-    table_option,
+    refuse_second_reading,
     warn_of_strays,
 )
 from webhook.cli.outputs import json_text, report, yaml_text
@@ -28,7 +31,7 @@ from webhook.workloads import pod_templates
     epilog="""\b
 Examples:
   gpuspec mutate -f job.yaml
-  gpuspec mutate -f daemonset.yaml | kubectl apply -f -
+  gpuspec mutate -f daemonset.yaml --cluster | kubectl apply -f -
   kustomize build . | gpuspec mutate -f - --table table.yaml
   gpuspec mutate -f pod.yaml -o patch
 
@@ -42,7 +45,7 @@ Nothing is printed if any Pod is denied. Exit status: 0 fine, 1 denied,
     metavar="MANIFEST",
     help="The manifest; - reads standard input.",
 )
-@table_option
+@basis_options
 @priority_options
 @click.option(
     "-o",
@@ -57,18 +60,25 @@ def mutate(
     ctx: click.Context,
     filename: str,
     table_file: str | None,
+    kubeconfig: File | None,
+    context: str | None,
     priority_class: str | None,
     priority: int | None,
     output: str,
+    *,
+    use_cluster: bool,
 ) -> None:
     """Print manifests as admission would store their Pods.
 
     Every Pod template of every document is translated, those of DaemonSets too (they have to be
     applied translated). All else stays as it is; comments are lost.
     """
-    if filename == table_file == "-":
-        raise click.UsageError("standard input can be the manifest or the table, not both")
-    snapshot = Snapshot(read_table(table_file))
+    refuse_second_reading(filename, table_file)
+    basis = basis_of(table_file, use_cluster=use_cluster, kubeconfig=kubeconfig, context=context)
+    # A person may have meant another table; a program has been told once.
+    if basis.note and sys.stderr.isatty():
+        click.echo(f"note: {basis.note}", err=True)
+    snapshot = basis.snapshot
     documents = read_manifests(filename)
     warn_of_strays(documents, snapshot.table.domain)
     patches = [_translate(document, snapshot, priority_class, priority) for document in documents]
@@ -95,7 +105,7 @@ def _translate(
             report(outcome.problems, "error", template.owner)
             denied = True
         if text := difference(explanation):
-            click.echo(f"note: {template.owner}: {text}", err=True)
+            click.echo(f"note: {one_line(f'{template.owner}: {text}')}", err=True)
         edits += [_below(template.path, edit) for edit in outcome.edits]
     return None if denied else write(cast("dict[str, Any]", document.value), edits)
 

@@ -14,6 +14,7 @@ import yaml
 
 from selection_spec.documents.scalars import ScalarError, scalar_value
 from selection_spec.errors import Problem
+from webhook.admission.messages import one_line
 
 # Line breaks to YAML 1.1 that turn into plain ones, or into a space, unless they are escaped.
 _OTHER_BREAKS = re.compile("[\x85\u2028\u2029]")
@@ -73,4 +74,5 @@ def report(problems: Iterable[Problem], level: str, where: str = "") -> None:
     """Print problems to standard error, a line each, with what they are about."""
     for problem in problems:
         place = " ".join(part for part in (where, problem.path) if part)
-        click.echo(": ".join(part for part in (level, place, problem.text()) if part), err=True)
+        text = ": ".join(part for part in (level, place, problem.text()) if part)
+        click.echo(one_line(text), err=True)

@@ -7,9 +7,17 @@ from pathlib import Path
 import click
 
 from webhook.cli import SETTINGS
-from webhook.settings import CertificateFiles, SelfSignedFolder, Settings, parse_address
+from webhook.cli.cluster import place_options
+from webhook.settings import (
+    CertificateFiles,
+    ClusterPlace,
+    SelfSignedFolder,
+    Settings,
+    TableName,
+    parse_address,
+)
 from webhook.wiring import CannotStartError
-from webhook.wiring import serve as run
+from webhook.wiring.serve import serve as run
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -31,6 +39,12 @@ _SOME_SECONDS = click.FloatRange(min=0, min_open=True)
     metavar="FILE",
     help="The selection table; followed as it changes. [default: the built-in table]",
 )
+@click.option(
+    "--table-name",
+    metavar="NAME",
+    help="The SelectionTable of the cluster instead; followed as it changes.",
+)
+@place_options
 @click.option(
     "--tls-cert",
     type=_FILE,
@@ -75,6 +89,9 @@ def serve(
     *,
     listen: str,
     table: Path | None,
+    table_name: str | None,
+    kubeconfig: Path | None,
+    context: str | None,
     tls_cert: Path | None,
     tls_key: Path | None,
     tls_self_signed: Path | None,
@@ -92,12 +109,13 @@ def serve(
 
     \b
     In a cluster:
-      gpuspec serve --listen [::]:8443 --table /etc/gpuspec/table.yaml
+      gpuspec serve --listen [::]:8443 --table-name default
         --tls-cert /etc/tls/tls.crt --tls-key /etc/tls/tls.key
 
     A changed table or certificate is taken up while serving. One that is wrong is
     refused, with the reason in the log, in /metrics and in /readyz, and the one in
-    use stays; at the start it ends the process with exit code 2.
+    use stays; a file that is wrong at the start ends the process with exit code 2.
+    Where the cluster has no SelectionTable of the name, the built-in table serves.
     """  # noqa: D301 -- click wants the character
     try:
         address = parse_address(listen)
@@ -105,7 +123,7 @@ def serve(
         raise click.BadParameter(str(error), param_hint="--listen") from error
     settings = Settings(
         listen=address,
-        table=table,
+        table=_table(table, table_name, ClusterPlace(kubeconfig, context)),
         tls=_tls(tls_cert, tls_key, tls_self_signed, tls_name),
         drain_s=drain_seconds,
         request_s=request_seconds,
@@ -117,6 +135,16 @@ def serve(
         problems = "".join(f"\n  {problem}" for problem in error.problems)
         click.echo(f"gpuspec serve cannot start:{problems}", err=True)
         raise click.exceptions.Exit(2) from error
+
+
+def _table(file: Path | None, name: str | None, place: ClusterPlace) -> Path | TableName | None:
+    if name is None:
+        if place != ClusterPlace():
+            raise click.UsageError("--kubeconfig and --context are for --table-name")
+        return file
+    if file is not None:
+        raise click.UsageError("give either --table or --table-name")
+    return TableName(name, place)
 
 
 def _tls(

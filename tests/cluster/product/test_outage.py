@@ -87,8 +87,9 @@ def test_switched_off_pods_with_our_key_are_refused_rather_than_left_to_pend(
     assert refused.value.message == (
         "pods \"train\" is forbidden: ValidatingAdmissionPolicy 'gpuspec-guard' with binding "
         "'gpuspec-guard' denied request: container \"main\" still asks for "
-        "preferred.jp/gpu-any-24gb, which no node has: the Pod would pend for ever. gpuspec turns "
-        "such keys into real resources, but this one came after it (a webhook whose configuration "
-        "sorts after zz-gpuspec adds it), or gpuspec is switched off in this cluster. Give that "
-        "webhook an earlier name, or write the real resource: gpuspec mutate -f FILE prints it."
+        "preferred.jp/gpu-any-24gb, which no node has: the Pod would pend for ever. If you wrote "
+        'it, write the real resource instead, which "gpuspec mutate --cluster -f FILE" prints: '
+        "gpuspec, which turns such keys into real resources, is switched off in this cluster. If "
+        "you did not, tell your admins: a webhook whose configuration sorts after zz-gpuspec adds "
+        "it, and needs an earlier name."
     )

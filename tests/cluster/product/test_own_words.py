@@ -53,7 +53,7 @@ def test_own_selectors_that_leave_nothing_are_refused_with_both_sides(
             cluster.api, namespace, asking(any_24gb=1).selector(gpu_model="v100-16gb").build()
         )
     assert refused.value.message == (
-        f'admission webhook "{WEBHOOK}" denied the request: the Pod\'s own nodeSelector or '
+        f'admission webhook "{WEBHOOK}" denied the request: the Pod\'s nodeSelector or '
         "affinity (gpu-model=v100-16gb) excludes every device for gpu-any-24gb (v100-32gb: "
         "gpu-model=v100-32gb; a30-24gb: gpu-model=a30-24gb; a100-80gb: gpu-model=a100-80gb); "
         "remove it or change the spec"

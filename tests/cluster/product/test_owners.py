@@ -107,7 +107,7 @@ def test_who_made_a_deployment_reads_the_reason_in_its_events_and_in_its_status(
 ) -> None:
     text = (
         'container "main": preferred.jp/gpu-h100: no device is called h100; nearest: a100, v100, '
-        "a30; all: a100, a30, v100"
+        "a30; or write preferred.jp/gpu-any; all: any, a100, a30, v100"
     )
     create_workload(
         cluster.api, namespace, workload("Deployment", "train", asking(h100=1), replicas=2)
@@ -146,7 +146,7 @@ def test_a_daemon_set_is_told_to_be_translated_and_then_runs_on_the_allowed_rows
     assert wait_event(cluster.api, namespace, "warm-up", "FailedCreate") == (
         f'{EVENT}this Pod belongs to DaemonSet "warm-up", which picks its nodes before admission, '
         "so it would pend for ever; put selectors, tolerations and resource into its template: "
-        '"gpuspec mutate -f FILE" writes them'
+        '"gpuspec mutate --cluster -f FILE" writes them'
     )
     translated = subprocess.run(
         [sys.executable, "-m", "webhook", "mutate", "-f", "-", "--table", table],

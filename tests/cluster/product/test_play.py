@@ -23,8 +23,8 @@ def test_what_it_prints_works_and_ctrl_c_leaves_nothing(kubernetes: str) -> None
         assert play.wait(60) == 0
     assert not Path(change_folder.removeprefix("cd ")).exists()
 
-    nodes, created, high, pods, translated, wrong = typed
-    assert [one.returncode for one in typed] == [0, 0, 0, 0, 0, 1], typed
+    nodes, created, high, pods, translated, wrong, offers, shown, generated = typed
+    assert [one.returncode for one in typed] == [0, 0, 0, 0, 0, 1, 0, 0, 0], typed
     assert len(nodes.stdout.splitlines()) == 1 + int(NODES)
     assert created.stdout == "pod/any-24gb created\n"
     assert high.stdout == "pod/high created\n"
@@ -32,6 +32,9 @@ def test_what_it_prints_works_and_ctrl_c_leaves_nothing(kubernetes: str) -> None
     assert re.search("^high .*gpu-any-24gb$", pods.stdout, re.MULTILINE)
     assert "nvidia.com/gpu" in translated.stdout
     assert "no device is called a10; nearest: a100, " in wrong.stderr
+    assert re.search("^gpu-any-24gb +70 ", offers.stdout, re.MULTILINE)
+    assert "a100-80gb" in shown.stdout
+    assert generated.stdout.startswith("# A selection table for the 22 of 26 nodes")
 
 
 @contextmanager

@@ -74,7 +74,7 @@ DENIED = (
         {"h100": 1},
         (
             'container "main": preferred.jp/gpu-h100: no device is called h100; nearest: a100, '
-            "v100, a30; all: a100, a30, v100"
+            "v100, a30; or write preferred.jp/gpu-any; all: any, a100, a30, v100"
         ),
     ),
 )

@@ -208,6 +208,8 @@ The Pod gets:
   requires a node with: nvidia.com/gpu.product = Tesla-T4
   tolerates: nvidia.com/gpu:NoSchedule,
     gpuspec.preferred.jp/reserved=t4-16gb:NoSchedule
+
+(judged by the built-in table; --cluster asks your cluster for its own)
 """
     )
 
@@ -351,7 +353,7 @@ def test_json_of_a_denial() -> None:
     assert found["allowed"] is False
     assert found["message"] == (
         'container "main": preferred.jp/gpu-h100: no device is called h100; '
-        "nearest: a100, v100, a30; all: a100, a30, v100"
+        "nearest: a100, v100, a30; or write preferred.jp/gpu-any; all: any, a100, a30, v100"
     )
     assert found["candidates"] == []
     assert [row["rule"] for row in found["rows"]] == ["G2"] * 4
@@ -476,7 +478,7 @@ The Pod gets:
 Pod/job-
 denied
   container "main": preferred.jp/gpu-h100: no device is called h100; nearest:
-  a100, v100, a30; all: a100, a30, v100
+  a100, v100, a30; or write preferred.jp/gpu-any; all: any, a100, a30, v100
 policy: EveryFit (from default); table pfn DIGEST
 
 ROW        KEPT  RULE  WHY
@@ -538,6 +540,43 @@ def test_a_class_that_no_rule_names_is_pointed_out() -> None:
     assert "note:" not in run("explain", "t4", "--priority-class", "gpuspec-high").stdout
 
 
+_ONLY_CLASSES = (
+    "\nnote: table default has no rule for priority 2000000, only for priority class\n"
+    "  gpuspec-high\n"
+)
+
+
+def test_a_number_that_no_rule_reads_is_pointed_out() -> None:
+    assert _ONLY_CLASSES in run("explain", "t4", "--priority", "2000000").stdout
+    pod = json.dumps(asking(t4=1).spec(priority=2000000).build())
+    assert _ONLY_CLASSES in run("explain", "-f", "-", stdin=pod).stdout
+    assert "note:" not in run("explain", "-f", "-", "--priority", "0", stdin=pod).stdout
+    # The class decides, whatever its number; what asks for no device has no policy.
+    with_class = json.dumps(asking(t4=1).spec(priority=5, priorityClassName="gpuspec-high").build())
+    assert "note:" not in run("explain", "-f", "-", stdin=with_class).stdout
+    plain = json.dumps(make_pod().container("main").spec(priority=2000000).build())
+    assert "note:" not in run("explain", "-f", "-", stdin=plain).stdout
+    # This table reads numbers.
+    assert "note:" not in on_table("explain", "a30", "--priority", "7").stdout
+
+
+@pytest.mark.parametrize("wrong", [["x"], {}, 5, True])
+def test_a_priority_of_a_wrong_shape_is_no_obstacle(wrong: object) -> None:
+    pod = json.dumps(asking(t4=1).spec(priority="high", priorityClassName=wrong).build())
+    result = run("explain", "-f", "-", stdin=pod)
+    assert result.exit_code == 0
+    assert "note: its priority is not known" not in result.stdout
+
+
+def test_a_terminal_obeys_nothing_that_a_manifest_says() -> None:
+    pod = make_pod("a\x1b[31m").container("b\x1b[31m\n", {"preferred.jp/gpu-a30\x07": 1}).build()
+    for verb in ("explain", "mutate"):
+        result = on_table(verb, "-f", "-", stdin=json.dumps(pod))
+        assert result.exit_code == 1
+        assert "Pod/a?[31m" in result.output
+        assert 'container "b?[31m ": preferred.jp/gpu-a30? ' in " ".join(result.output.split())
+
+
 @pytest.mark.rule("G4")
 @pytest.mark.parametrize(
     ("key", "meant"),
@@ -581,7 +620,7 @@ def test_a_pod_of_a_daemon_set_is_denied() -> None:
     assert found["message"] == (
         'this Pod belongs to DaemonSet "agent", which picks its nodes before admission, so it '
         "would pend for ever; put selectors, tolerations and resource into its template: "
-        '"gpuspec mutate -f FILE" writes them'
+        '"gpuspec mutate --cluster -f FILE" writes them'
     )
 
 

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from tests.webhook.cli.running import TABLE, run
-from webhook import __version__
+from webhook import __main__, __version__
 from webhook.cli import main
 
 _ROOT = Path(__file__).parents[3]
@@ -40,7 +40,26 @@ def test_entry_points() -> None:
     assert {"gpuspec", "kubectl-gpuspec"} <= set(scripts)
     for target in (scripts["gpuspec"], scripts["kubectl-gpuspec"]):
         module, _, name = target.partition(":")
-        assert getattr(import_module(module), name) is main
+        assert getattr(import_module(module), name) is __main__.main
+
+
+@pytest.mark.parametrize(
+    ("program", "name"),
+    [
+        ("gpuspec", "gpuspec"),
+        ("/usr/bin/gpuspec", "gpuspec"),
+        ("/x/kubectl-gpuspec", "kubectl gpuspec"),
+        ("kubectl-gpuspec.exe", "kubectl gpuspec"),
+    ],
+)
+def test_help_calls_the_program_as_it_was_called(
+    program: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [program, "explain", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        __main__.main()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"Usage: {name} explain [OPTIONS]")
 
 
 def test_as_a_module() -> None:
@@ -82,10 +101,11 @@ def test_help_teaches_by_examples_that_parse(verb: str) -> None:
 
 def test_the_list_of_commands_says_what_the_commands_say() -> None:
     listed = run("--help").stdout.partition("Commands:\n")[2]
+    listed = " ".join(listed.split())
     for verb in _VERBS:
         command = _command(verb)
         assert command is not None
-        assert f"  {verb:7}  {command.get_short_help_str(80)}\n" in listed
+        assert f"{verb} {command.get_short_help_str(80)}" in listed
     assert _command("none") is None
 
 

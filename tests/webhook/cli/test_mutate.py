@@ -193,7 +193,7 @@ def test_a_pod_of_a_daemon_set_is_denied_and_nothing_is_printed() -> None:
     assert result.stderr == (
         'error: Pod/train metadata.ownerReferences: this Pod belongs to DaemonSet "agent", which '
         "picks its nodes before admission, so it would pend for ever; put selectors, tolerations "
-        'and resource into its template: "gpuspec mutate -f FILE" writes them\n'
+        'and resource into its template: "gpuspec mutate --cluster -f FILE" writes them\n'
     )
 
 
@@ -210,7 +210,7 @@ def test_nothing_is_printed_when_anything_is_denied() -> None:
             (
                 'error: Job/train spec.containers[0].resources.limits["preferred.jp/gpu-x"]: '
                 'container "main": preferred.jp/gpu-x: no device is called x; nearest: a100, a30, '
-                "v100; all: a100, a30, v100"
+                "any; or write preferred.jp/gpu-any; all: any, a100, a30, v100"
             ),
             (
                 'error: Pod/p spec.containers[0].resources.limits["preferred.jp/gpu-any-24"]: '
@@ -310,7 +310,7 @@ def test_files_and_standard_input(tmp_path: Path) -> None:
         (
             ["-f", "-", "--table", "-"],
             "",
-            "standard input can be the manifest or the table, not both",
+            "standard input can be read only once",
         ),
         (["-f", "-", "-o", "text"], "", "'text' is not one of 'yaml', 'json', 'patch'"),
         (["-f", "/none/x.yaml"], "", "/none/x.yaml: No such file or directory"),

@@ -1,0 +1,366 @@
+"""``gpuspec doctor`` on a real control plane: a shipped installation, and what breaks it.
+
+The admission plugin ExtendedResourceToleration is on there, which is off unless somebody wants it.
+Behind fake kubelets nothing answers for the replicas' Pods, so what they say is not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import yaml
+
+from certs.authority import create_authority
+from tests.builders import GPU, PFN_TABLE, Json
+from tests.cluster.api import ApiError, path, wait_until
+from tests.cluster.components import Options
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.fleet import MODEL_LABEL, small_fleet
+from tests.cluster.product.installation import ADMISSION, KEY
+from tests.cluster.product.shipped import CONFIGURATIONS, NAMESPACE, Shipped
+from tests.webhook.advice.doctor.world import encoded
+from tests.webhook.cli.running import answer, run
+from webhook.terms import TABLES_PATH, UNHEALTHY_TAINT
+
+NODES = 13
+PLUGINS = "--enable-admission-plugins=Priority,ResourceQuota,ExtendedResourceToleration"
+SEEN_SECONDS = 60.0
+
+Break = Callable[[ControlPlane], AbstractContextManager[None]]
+
+MUTATING, _ = CONFIGURATIONS
+MUTATING_LIST = path(ADMISSION, "mutatingwebhookconfigurations")
+GUARD = path(ADMISSION, "validatingadmissionpolicies", "gpuspec-guard")
+BINDING = path(ADMISSION, "validatingadmissionpolicybindings", "gpuspec-guard")
+ROLE = path("rbac.authorization.k8s.io/v1", "clusterroles", "gpuspec-controller")
+LIMITS = path("v1", "limitranges", namespace="default")
+QUOTAS = path("v1", "resourcequotas", namespace="default")
+DAEMON_SETS = path("apps/v1", "daemonsets", namespace="default")
+PODS = path("v1", "pods", namespace="default")
+WEBHOOKS = path("apps/v1", "deployments", "gpuspec-webhook", namespace=NAMESPACE)
+CONTROLLERS = path("apps/v1", "deployments", "gpuspec-controller", namespace=NAMESPACE)
+
+
+@pytest.fixture(scope="module")
+def plane(kubernetes: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A control plane of our own, with an installation as shipped that serves a table."""
+    options = Options(extra_flags={"kube-apiserver": [PLUGINS]})
+    workdir = tmp_path_factory.mktemp(f"doctor-{kubernetes}-")
+    nodes = small_fleet(NODES)
+    with ControlPlane.start(kubernetes, nodes=nodes, options=options, workdir=workdir) as started:
+        shipped = Shipped(started, tmp_path_factory.mktemp("shipped-"))
+        shipped.apply("--server-side")
+        with shipped.running():
+            table = yaml.safe_load(PFN_TABLE.read_text())
+            table["metadata"]["name"] = "default"
+            started.api.create(TABLES_PATH, table)
+            wait_until(
+                lambda: levels(started)["status"] == "fine",
+                timeout=SEEN_SECONDS,
+                what="the table's status to be written",
+                state=lambda: str(checks(started)["status"]),
+            )
+            yield started
+
+
+def checks(plane: ControlPlane, *arguments: str, code: int | None = None) -> dict[str, Json]:
+    """What each check says."""
+    result = run("doctor", "-o", "json", "--kubeconfig", str(plane.kubeconfig), *arguments)
+    found: Json = answer(result, result.exit_code if code is None else code)
+    return {one["id"]: one for one in found["checks"]}
+
+
+def levels(plane: ControlPlane) -> dict[str, str]:
+    """How bad it is, check by check."""
+    return {name: one["level"] for name, one in checks(plane).items()}
+
+
+def texts(found: Json) -> str:
+    return "\n".join(one["what"] for one in found["findings"])
+
+
+def test_a_shipped_installation_is_right(plane: ControlPlane) -> None:
+    found = checks(plane, code=0)
+    odd = {name: one["level"] for name, one in found.items() if one["level"] != "fine"}
+    assert odd == {"replicas": "unknown", "tolerations": "warning"}
+    assert texts(found["replicas"]).count("could not ask gpuspec-webhook-") == 2
+    assert texts(found["tolerations"]) == (
+        "the admission plugin ExtendedResourceToleration is on: every Pod with nvidia.com/gpu "
+        "tolerates the taint nvidia.com/gpu:NoSchedule, though 4 rows of the table would not"
+    )
+    assert texts(found["translation"]) == f"{KEY}: 1 in namespace default becomes {GPU}: 1"
+
+
+@contextmanager
+def patched(plane: ControlPlane, at: str, *operations: Json) -> Iterator[None]:
+    """A time in which an object is another; then its spec, rules or webhooks are as before."""
+    before = plane.api.get(at)
+    plane.api.patch(at, list(operations), kind="json")
+    try:
+        yield
+    finally:
+        parts = [part for part in ("spec", "rules", "webhooks") if part in before]
+        undo = [{"op": "replace", "path": f"/{part}", "value": before[part]} for part in parts]
+        plane.api.patch(at, undo, kind="json")
+
+
+@contextmanager
+def created(plane: ControlPlane, at: str, body: Json) -> Iterator[None]:
+    """A time in which an object exists."""
+    made = plane.api.create(at, body)
+    try:
+        yield
+    finally:
+        plane.api.delete(f"{at}/{made['metadata']['name']}", gracePeriodSeconds="0")
+
+
+def replaced(at: str, where: str, value: object) -> Break:
+    return lambda plane: patched(plane, at, {"op": "replace", "path": where, "value": value})
+
+
+def removed(at: str, where: str) -> Break:
+    return lambda plane: patched(plane, at, {"op": "remove", "path": where})
+
+
+def with_object(at: str, **body: Json) -> Break:
+    return lambda plane: created(plane, at, {"metadata": {"name": "broken"}, **body})
+
+
+@contextmanager
+def foreign_authority(plane: ControlPlane) -> Iterator[None]:
+    """The controller, which would put it right, waits: there is nothing that it may list."""
+    lifetime = timedelta(days=1)
+    pem = create_authority("foreign", now=datetime.now(UTC), lifetime=lifetime).certificate
+    role = path("rbac.authorization.k8s.io/v1", "clusterroles", "gpuspec-certificates")
+    at = "/webhooks/0/clientConfig/caBundle"
+    with (
+        patched(plane, role, {"op": "replace", "path": "/rules", "value": []}),
+        patched(plane, MUTATING, {"op": "replace", "path": at, "value": encoded(pem)}),
+    ):
+        yield
+
+
+@contextmanager
+def unbound(plane: ControlPlane) -> Iterator[None]:
+    binding = plane.api.get(BINDING)
+    plane.api.delete(BINDING)
+    try:
+        yield
+    finally:
+        body = {part: binding[part] for part in ("spec",)}
+        plane.api.create(BINDING.rpartition("/")[0], {"metadata": {"name": "gpuspec-guard"}} | body)
+
+
+@contextmanager
+def left_behind(plane: ControlPlane) -> Iterator[None]:
+    """A Pod that was stored while nobody translated or refused it."""
+    rules = {"op": "replace", "path": "/webhooks/0/rules/0/operations", "value": ["UPDATE"]}
+    body = {"metadata": {"name": "lost"}, "spec": {"containers": [container({KEY: "1"})]}}
+    with unbound(plane), patched(plane, MUTATING, rules):
+        wait_until(
+            lambda: is_kept(plane, body), timeout=SEEN_SECONDS, what="a Pod to stay untranslated"
+        )
+        plane.api.create(PODS, body)
+    try:
+        yield
+    finally:
+        plane.api.delete(f"{PODS}/lost", gracePeriodSeconds="0")
+
+
+def is_kept(plane: ControlPlane, body: Json) -> bool:
+    """Whether a Pod would be stored with our key."""
+    try:
+        found = plane.api.create(PODS, body, dryRun="All")
+    except ApiError:
+        return False
+    return KEY in str(found["spec"]["containers"])
+
+
+def container(limits: Json) -> Json:
+    return {"name": "main", "image": "x", "resources": {"limits": limits}}
+
+
+def daemon_set() -> Json:
+    labels = {"app": "driver"}
+    tolerations = [{"key": MODEL_LABEL, "operator": "Exists"}]
+    return {
+        "selector": {"matchLabels": labels},
+        "template": {
+            "metadata": {"labels": labels},
+            "spec": {"containers": [container({})], "tolerations": tolerations},
+        },
+    }
+
+
+LATE = [
+    {
+        "name": "late.example.com",
+        "clientConfig": {"url": "https://127.0.0.1:1/"},
+        "rules": [
+            {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["*"]}
+        ],
+        "failurePolicy": "Ignore",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+]
+
+
+@contextmanager
+def late_webhook(plane: ControlPlane) -> Iterator[None]:
+    with created(plane, MUTATING_LIST, {"metadata": {"name": "zzz-late"}, "webhooks": LATE}):
+        yield
+
+
+@pytest.mark.parametrize(
+    ("breaks", "check", "level", "text"),
+    [
+        pytest.param(
+            replaced(WEBHOOKS, "/spec/replicas", 0),
+            "endpoints",
+            "error",
+            f"Service {NAMESPACE}/gpuspec-webhook has no ready endpoint: Pods with a spec are "
+            "refused",
+            id="no-replica",
+        ),
+        pytest.param(
+            foreign_authority,
+            "translation",
+            "error",
+            "failed to verify certificate: x509: certificate signed by unknown authority",
+            id="not-believed",
+        ),
+        pytest.param(
+            foreign_authority,
+            "certificate",
+            "error",
+            "caBundle of webhook gpu.gpuspec.preferred.jp has no authority that signed the serving "
+            "certificate: the API server refuses to talk to the webhook",
+            id="foreign-authority",
+        ),
+        pytest.param(
+            replaced(MUTATING, "/webhooks/0/failurePolicy", "Ignore"),
+            "outage",
+            "warning",
+            "zz-gpuspec has failurePolicy Ignore: while no replica answers, Pods with a spec are "
+            "stored as they are written",
+            id="ignore",
+        ),
+        pytest.param(
+            replaced(MUTATING, "/webhooks/0/rules/0/operations", ["UPDATE"]),
+            "translation",
+            "error",
+            f"a Pod with {KEY} in namespace default is not translated, so the guard refuses it: ",
+            id="guarded",
+        ),
+        pytest.param(
+            replaced(MUTATING, "/webhooks/0/matchConditions/0/expression", "'x/gpu' != ''"),
+            "prefix",
+            "error",
+            "zz-gpuspec looks for keys that begin with x/gpu; the table's resourceDomain is "
+            "preferred.jp",
+            id="prefix",
+        ),
+        pytest.param(
+            replaced(CONTROLLERS, "/spec/template/spec/containers/0/image", "x/gpuspec:9.9"),
+            "versions",
+            "warning",
+            "9.9 (gpuspec-controller)",
+            id="version",
+        ),
+        pytest.param(
+            removed(ROLE, "/rules/2"),
+            "permissions",
+            "error",
+            f"ServiceAccount {NAMESPACE}/gpuspec-controller may not: list nodes; watch nodes; get "
+            "nodes; patch nodes",
+            id="permission",
+        ),
+        pytest.param(
+            unbound,
+            "guard",
+            "error",
+            "ValidatingAdmissionPolicy gpuspec-guard has no binding, so it does nothing",
+            id="unbound-guard",
+        ),
+        pytest.param(
+            late_webhook,
+            "order",
+            "warning",
+            "called after zz-gpuspec, so what they add to a Pod is not translated: zzz-late",
+            id="late-webhook",
+        ),
+        pytest.param(
+            with_object(LIMITS, spec={"limits": [{"type": "Container", "max": {GPU: "4"}}]}),
+            "limitRanges",
+            "error",
+            "LimitRange default/broken adds nvidia.com/gpu to every container that does not ask "
+            "for it, so Pods with a spec are refused there (A5)",
+            id="limit-range",
+        ),
+        pytest.param(
+            with_object(LIMITS, spec={"limits": [{"type": "Container", "max": {GPU: "4"}}]}),
+            "translation",
+            "warning",
+            f"the webhook answers, and denies a Pod with {KEY} in namespace default: admission "
+            'webhook "gpu.gpuspec.preferred.jp" denied the request: ',
+            id="limit-range-denies",
+        ),
+        pytest.param(
+            with_object(QUOTAS, spec={"hard": {f"requests.{KEY}": "1"}}),
+            "quotas",
+            "warning",
+            f"ResourceQuota default/broken limits nothing with requests.{KEY}: admission removes "
+            "the key before Pods are counted",
+            id="quota",
+        ),
+        pytest.param(
+            with_object(DAEMON_SETS, spec=daemon_set()),
+            "daemonSets",
+            "warning",
+            "1 DaemonSet of GPU nodes would not come back to one with our taint "
+            f"{UNHEALTHY_TAINT}: default/broken",
+            id="daemon-set",
+        ),
+        pytest.param(
+            left_behind,
+            "pending",
+            "error",
+            "1 Pod waits for a key that no node has, stored while nobody translated it: "
+            f"default/lost ({KEY})",
+            id="untranslated",
+        ),
+    ],
+)
+def test_what_is_broken_is_named(
+    plane: ControlPlane, breaks: Break, check: str, level: str, text: str
+) -> None:
+    """As soon as the API server acts on it; and when it is mended, all is well again."""
+    with breaks(plane):
+        wait_until(
+            lambda: text in texts(checks(plane)[check]),
+            timeout=SEEN_SECONDS,
+            what=text,
+            state=lambda: str(checks(plane)[check]),
+        )
+        assert checks(plane)[check]["level"] == level
+    wait_until(
+        lambda: levels(plane)[check] == "fine",
+        timeout=SEEN_SECONDS,
+        what=f"the check {check} to be fine again",
+        state=lambda: str(checks(plane)[check]),
+    )
+
+
+def test_who_may_see_little_is_told_which_permission_is_missing(plane: ControlPlane) -> None:
+    token = plane.service_account_token("default", "default")
+    kubeconfig = plane.write_kubeconfig(plane.workdir / "nobody", token)
+    result = run("doctor", "--kubeconfig", str(kubeconfig))
+    assert result.exit_code == 0
+    assert (
+        "?     LimitRanges\n      could not look: permission to list limitranges is missing\n"
+    ) in result.stdout
+    assert result.stderr == "\n18 checks: 2 ok, 0 warnings, 0 failed, 16 unknown\n"

@@ -1,0 +1,137 @@
+"""The roles grant what the processes ask for on a real API server, all of it and nothing more."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from tests.cluster.api import Api, Json, path, wait_until
+from tests.cluster.components import Options
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.fleet import MODEL_LABEL, small_fleet
+from tests.cluster.pods import events_about, pod
+from tests.cluster.processes import Process
+from tests.cluster.product.installation import EXAMPLE_TABLE
+from tests.cluster.product.rights import AUDIT_POLICY, Right, granted, requests
+from tests.cluster.product.shipped import NAMESPACE, SECRETS, Shipped
+from webhook.terms import ALLOW_DELETE_ANNOTATION, RESERVED_TAINT, TABLES_PATH
+
+NODES = 13
+TABLE = f"{TABLES_PATH}/default"
+LEASE = path("coordination.k8s.io/v1", "leases", "gpuspec-controller", namespace=NAMESPACE)
+RESERVED = "a100-80gb"
+SECONDS = 90.0
+
+
+@pytest.fixture(scope="module")
+def shipped(kubernetes: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shipped]:
+    """An installation whose API server writes down what it was asked."""
+    workdir = tmp_path_factory.mktemp(f"rights-{kubernetes}-")
+    (workdir / "audit-policy.yaml").write_text(json.dumps(AUDIT_POLICY))
+    flags = (
+        f"--audit-policy-file={workdir / 'audit-policy.yaml'}",
+        f"--audit-log-path={workdir / 'audit.log'}",
+    )
+    options = Options(extra_flags={"kube-apiserver": flags})
+    nodes = small_fleet(NODES)
+    with ControlPlane.start(kubernetes, options=options, nodes=nodes, workdir=workdir) as plane:
+        yield Shipped(plane, tmp_path_factory.mktemp("shipped-"))
+
+
+def test_the_roles_grant_what_is_used_and_all_that_they_grant_is_used(shipped: Shipped) -> None:
+    api = shipped.plane.api
+    shipped.apply("--server-side")
+    with shipped.running() as processes:
+        reserve_and_take_back(api)
+        tampered_with_is_healed(api, "gpuspec-webhook-tls")
+        deleted_is_healed(api)
+        tampered_with_is_healed(api, "gpuspec-ca")  # last: a new authority is waited for
+        another_takes_over(api, processes)
+        shipped.wait_translated()
+
+    asked = requests(shipped.plane.workdir / "audit.log")
+    assert {one.asked.account for one in asked} == {"gpuspec-webhook", "gpuspec-controller"}
+    assert [one.asked for one in asked if one.forbidden] == []
+    rights = granted(shipped.documents())
+    assert_covered([one.asked for one in asked], rights)
+    unused = {one for one in rights if not any(one.covers(each.asked) for each in asked)}
+    assert unused == set()
+
+
+def assert_covered(asked: list[Right], rights: set[Right]) -> None:
+    """By their own roles: what everybody may read (`gpuspec-view`) must not be needed."""
+    assert {one for one in asked if not any(right.covers(one) for right in rights)} == set()
+
+
+def reserve_and_take_back(api: Api) -> None:
+    """A table, one that reserves, a Pod that waits for what is reserved, and none any more."""
+    api.create(TABLES_PATH, table(reserved=False))
+    api.wait_for(TABLE, lambda found: "renewTime" in found.get("status", {}), timeout=SECONDS)
+    gate = [{"name": "example.com/wait"}]
+    waiting = pod("waiting", limits={"preferred.jp/gpu-any-40gb": "1"}, schedulingGates=gate)
+    pods = path("v1", "pods", namespace="default")
+    wait_until(
+        lambda: RESERVED in json.dumps(api.create(pods, waiting, dryRun="All")["metadata"]),
+        timeout=SECONDS,
+        what="the table to decide",
+    )
+    api.create(pods, waiting)
+    api.patch(TABLE, table(reserved=True))
+    wait_until(lambda: tainted(api) == its_nodes(api), timeout=SECONDS, what="the taints")
+    wait_until(
+        lambda: events_about(api, "default", "waiting"), timeout=SECONDS, what="the Pod's Event"
+    )
+    api.patch(TABLE, {"metadata": {"annotations": {ALLOW_DELETE_ANNOTATION: "true"}}})
+    api.delete(TABLE)
+    wait_until(lambda: not tainted(api), timeout=SECONDS, what="the taints to go")
+
+
+def table(*, reserved: bool) -> Json:
+    document: Json = yaml.safe_load(EXAMPLE_TABLE.read_text())
+    document["metadata"]["name"] = "default"
+    for row in document["spec"]["devices"]:
+        row["reserved"] = reserved and f"{row['name']}-{row['vram']}" == RESERVED
+    return document
+
+
+def its_nodes(api: Api) -> set[str]:
+    selector = f"{MODEL_LABEL}={RESERVED}"
+    found = {
+        one["metadata"]["name"] for one in api.list(path("v1", "nodes"), labelSelector=selector)
+    }
+    assert found
+    return found
+
+
+def tainted(api: Api) -> set[str]:
+    return {
+        node["metadata"]["name"]
+        for node in api.list(path("v1", "nodes"))
+        if any(taint["key"] == RESERVED_TAINT for taint in node["spec"].get("taints", ()))
+    }
+
+
+def tampered_with_is_healed(api: Api, name: str) -> None:
+    nonsense = b64encode(b"nonsense").decode()
+    api.patch(SECRETS[name], {"data": {"tls.crt": nonsense}})
+    api.wait_for(SECRETS[name], lambda found: found["data"]["tls.crt"] != nonsense, timeout=SECONDS)
+
+
+def deleted_is_healed(api: Api) -> None:
+    at = SECRETS["gpuspec-webhook-tls"]
+    former = api.get(at)["metadata"]["uid"]
+    api.delete(at)
+    api.wait_for(at, lambda found: found["metadata"]["uid"] != former, timeout=SECONDS)
+
+
+def another_takes_over(api: Api, processes: tuple[Process, ...]) -> None:
+    leader = api.get(LEASE)["spec"]["holderIdentity"]
+    (leading,) = (one for one in processes if one.name == leader)
+    leading.crash()
+    api.wait_for(
+        LEASE, lambda found: found["spec"]["holderIdentity"] not in ("", leader), timeout=SECONDS
+    )

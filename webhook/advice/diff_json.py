@@ -1,0 +1,104 @@
+"""``table diff`` for programs: everything, nothing shortened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from selection_spec.errors import Level
+from selection_spec.table import Table
+from webhook.advice.diff import Diff, ManifestChange, PodsReport
+from webhook.advice.owners import OwnerChange
+from webhook.advice.row_changes import FieldChange, TableChanges
+from webhook.advice.spec_changes import SpecChange
+from webhook.advice.verdicts import Fate, PodVerdict
+
+Json = dict[str, Any]
+
+
+def as_json(diff: Diff) -> Json:
+    """Return the report in its documented shape; ``pods`` and ``manifests`` only if judged."""
+    result: Json = {
+        "old": _table(diff.old),
+        "new": _table(diff.new),
+        "worst": _worst(diff.levels),
+        "settings": [_field(one) for one in diff.changes.settings],
+        "rows": _rows(diff.changes),
+        "specs": [_spec(one) for one in diff.specs],
+    }
+    if diff.pods is not None:
+        result["pods"] = _pods(diff.pods)
+    if diff.manifests is not None:
+        result["manifests"] = [_manifest(one) for one in diff.manifests]
+    return result
+
+
+def _table(table: Table) -> Json:
+    return {"name": table.name, "digest": table.digest}
+
+
+def _worst(levels: Iterable[Level]) -> str | None:
+    found = set(levels)
+    return next((one.value for one in (Level.ERROR, Level.WARNING) if one in found), None)
+
+
+def _rows(changes: TableChanges) -> Json:
+    return {
+        "added": [row.id for row in changes.added],
+        "removed": [row.id for row in changes.removed],
+        "renamed": [{"old": old, "new": new} for old, new in changes.renamed],
+        "changed": [{"id": one.row, **_field(one)} for one in changes.changed],
+    }
+
+
+def _field(one: FieldChange) -> Json:
+    return {"field": one.field, "old": one.before, "new": one.after}
+
+
+def _spec(one: SpecChange) -> Json:
+    return {
+        "spec": str(one.ask.spec),
+        "counts": [one.ask.least, one.ask.most],
+        "policy": one.policy.value,
+        "level": _level(one.level),
+        "old": list(one.before),
+        "new": list(one.after),
+        "lost": list(one.shift.lost),
+        "gained": list(one.shift.gained),
+    }
+
+
+def _pods(pods: PodsReport) -> Json:
+    return {
+        "judged": pods.count(),
+        "nodesKnown": pods.nodes,
+        "fates": {fate.value: pods.count(fate) for fate in Fate},
+        "owners": [_owner(one) for one in pods.owners if one.verdict.fate is not Fate.SAME],
+    }
+
+
+def _owner(one: OwnerChange) -> Json:
+    return {
+        **_verdict(one.verdict),
+        "namespace": one.namespace,
+        "owner": one.owner,
+        "running": one.running,
+        "pending": one.pending,
+        "pods": list(one.pods),
+    }
+
+
+def _manifest(one: ManifestChange) -> Json:
+    return {"file": one.file, "object": one.owner, "path": one.path, **_verdict(one.verdict)}
+
+
+def _verdict(verdict: PodVerdict) -> Json:
+    return {
+        "fate": verdict.fate.value,
+        "level": _level(verdict.level),
+        "reason": verdict.reason,
+    }
+
+
+def _level(level: Level | None) -> str | None:
+    return level.value if level is not None else None

@@ -1,0 +1,207 @@
+"""``table diff`` for people: grouped, so that one change in 65 rows is one line; 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from selection_spec.errors import Level
+from selection_spec.grammar import Spec
+from selection_spec.rows import Policy
+from webhook.advice.diff import Diff, ManifestChange, PodsReport
+from webhook.advice.owners import OwnerChange
+from webhook.advice.row_changes import FieldChange, TableChanges
+from webhook.advice.spec_changes import Shift, SpecChange
+from webhook.advice.verdicts import Fate, PodVerdict
+from webhook.advice.words import counted, number, some, wrapped
+
+_FEW = 8
+_FIELDS = 4
+_OWNERS = 5
+_GROUPS = 10
+
+_Reason = tuple[Level | None, bool, Shift]
+
+_DOMAIN = "every key that is written today would stop being a spec"
+
+
+def as_text(diff: Diff, *, show_all: bool = False) -> str:
+    """Return the report; with ``show_all`` nothing is left out of long lists."""
+    return "\n".join(_Report(show_all=show_all).lines(diff))
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Requests of which the same becomes under the same policies."""
+
+    level: Level | None
+    emptied: bool
+    moved: Shift
+    policies: tuple[Policy, ...]
+    requests: list[str]
+
+
+class _Report:
+    """Writes one report; knows how much of long lists to show."""
+
+    def __init__(self, *, show_all: bool) -> None:
+        self.few = None if show_all else _FEW
+        self.fields = None if show_all else _FIELDS
+        self.owners = None if show_all else _OWNERS
+        self.groups = None if show_all else _GROUPS
+        self.cut = False
+
+    def lines(self, diff: Diff) -> Iterator[str]:
+        yield f"{diff.old.name} {diff.old.digest} → {diff.new.name} {diff.new.digest}"
+        sections = (
+            ("Table", self._table(diff)),
+            ("Specs", self._specs(diff)),
+            (_pods_head(diff.pods), self._pods(diff.pods)),
+            ("Manifests", self._manifests(diff.manifests)),
+        )
+        for head, lines in sections:
+            found = list(lines)
+            if found:
+                yield from ("", head, *found)
+        if self.cut:
+            yield "\n(--all leaves nothing out)"
+
+    def _some(self, parts: list[str], at_most: int | None) -> str:
+        self.cut = self.cut or (at_most is not None and len(parts) > at_most)
+        return some(parts, at_most)
+
+    def _table(self, diff: Diff) -> Iterator[str]:
+        changes = diff.changes
+        for one in changes.settings:
+            error = f" (error: {_DOMAIN})" if one.field == "resourceDomain" else ""
+            yield wrapped(f"{one.alike}{error}", "  ", "    ")
+        for verb, ids in (
+            ("added", [row.id for row in changes.added]),
+            ("removed", [row.id for row in changes.removed]),
+            ("renamed", [f"{old} → {new}" for old, new in changes.renamed]),
+        ):
+            if ids:
+                yield wrapped(self._some(ids, self.few), f"  {verb}: ", "    ")
+        yield from self._changed(changes)
+        if not changes.settings and diff.old.digest == diff.new.digest:
+            yield "  no difference"
+
+    def _changed(self, changes: TableChanges) -> Iterator[str]:
+        """Rows that changed in the same way share a line; fields with many ways an example."""
+        by_field: dict[str, dict[str, list[FieldChange]]] = {}
+        for one in changes.changed:
+            by_field.setdefault(one.field, {}).setdefault(one.alike, []).append(one)
+        for field, ways in by_field.items():
+            groups = list(ways.items())
+            for alike, rows in groups[: self.fields]:
+                ids = self._some([one.row for one in rows], self.few)
+                yield wrapped(f"{ids}: {alike}", "  ", "    ")
+            rest = sum(len(rows) for _, rows in groups) - sum(
+                len(rows) for _, rows in groups[: self.fields]
+            )
+            if rest:
+                self.cut = True
+                yield f"  and {counted(rest, 'more row')}: {field}"
+
+    def _specs(self, diff: Diff) -> Iterator[str]:
+        most = {ask.spec: ask.most for ask in diff.asks}
+        groups = _groups(diff.specs, most)
+        for level in (Level.ERROR, Level.WARNING, None):
+            same = [one for one in groups if one.level is level]
+            for one in same[: self.groups]:
+                under = "" if len(one.policies) == len(Policy) else f" under {one.policies[0]}"
+                head = f"  {level.value}: " if level else "  "
+                yield wrapped(f"{self._some(one.requests, self.few)}{under}", head, "    ")
+                nothing = "; nothing is left" if one.emptied else ""
+                yield wrapped(f"{self._shift(one.moved)}{nothing}", "    ", "      ")
+            rest = len(same) - len(same[: self.groups])
+            if rest:
+                self.cut = True
+                what = level.value if level else "change"
+                yield f"  and {counted(rest, f'more such {what}')}"
+
+    def _shift(self, moved: Shift) -> str:
+        parts = (("loses", moved.lost), ("gains", moved.gained))
+        return "; ".join(f"{verb} {self._some(list(ids), self.few)}" for verb, ids in parts if ids)
+
+    def _pods(self, pods: PodsReport | None) -> Iterator[str]:
+        shown = dict.fromkeys(Fate, 0)
+        for verdict, owners in _by_verdict(pods.owners if pods else ()):
+            shown[verdict.fate] += 1
+            if self.groups is not None and shown[verdict.fate] > self.groups:
+                self.cut = True
+                continue
+            count = counted(sum(one.count for one in owners), "Pod")
+            yield f"  {_head(verdict)}, {count}"
+            yield wrapped(verdict.reason, "    ", "    ")
+            for one in owners[: self.owners]:
+                yield wrapped(f"{one.namespace}/{one.owner}: {_states(one)}", "      ", "        ")
+            rest = len(owners) - len(owners[: self.owners])
+            if rest:
+                self.cut = True
+                yield f"      and {counted(rest, 'more owner')}"
+
+    def _manifests(self, manifests: tuple[ManifestChange, ...] | None) -> Iterator[str]:
+        for one in manifests or ():
+            if one.verdict.fate is not Fate.SAME:
+                yield wrapped(f"{one.file}: {one.owner}: {_head(one.verdict)}", "  ", "    ")
+                yield wrapped(one.verdict.reason, "    ", "    ")
+        same = sum(one.verdict.fate is Fate.SAME for one in manifests or ())
+        if same:
+            yield f"  {counted(same, 'Pod template')} as before"
+
+
+def _groups(specs: Iterable[SpecChange], most: dict[Spec, int]) -> list[_Group]:
+    """Gather requests by what becomes of them, then by the policies under which it does."""
+    merged: dict[tuple[object, ...], list[SpecChange]] = {}
+    for one in specs:
+        key = (one.ask.spec, one.policy, one.level, not one.after, one.shift)
+        merged.setdefault(key, []).append(one)
+    policies: dict[tuple[_Reason, str], list[Policy]] = {}
+    for changes in merged.values():
+        first = changes[0]
+        reason = (first.level, not first.after, first.shift)
+        for text in _requests(changes, most[first.ask.spec]):
+            policies.setdefault((reason, text), []).append(first.policy)
+    requests: dict[tuple[_Reason, tuple[Policy, ...]], list[str]] = {}
+    for (reason, text), under in policies.items():
+        requests.setdefault((reason, tuple(under)), []).append(text)
+    return [_Group(*reason, under, texts) for (reason, under), texts in requests.items()]
+
+
+def _requests(changes: list[SpecChange], most: int) -> Iterator[str]:
+    """Write a spec with the counts that a change is about; without any where it is all of them."""
+    spans: list[list[int]] = []
+    for one in changes:
+        if spans and one.ask.least == spans[-1][1] + 1:
+            spans[-1][1] = one.ask.most
+        else:
+            spans.append([one.ask.least, one.ask.most])
+    for least, last in spans:
+        span = str(least) if least == last else f"{least}-{last}"
+        yield str(changes[0].ask.spec) + ("" if (least, last) == (1, most) else f":{span}")
+
+
+def _pods_head(pods: PodsReport | None) -> str:
+    if pods is None:
+        return ""
+    same = pods.count(Fate.SAME)
+    unseen = "" if pods.nodes else "; without nodes nobody is seen to move"
+    return f"Pods ({number(pods.count())} judged, {number(same)} as before{unseen})"
+
+
+def _by_verdict(owners: Iterable[OwnerChange]) -> Iterator[tuple[PodVerdict, list[OwnerChange]]]:
+    groups: dict[PodVerdict, list[OwnerChange]] = {}
+    for one in owners:
+        if one.verdict.fate is not Fate.SAME:
+            groups.setdefault(one.verdict, []).append(one)
+    yield from groups.items()
+
+
+def _head(verdict: PodVerdict) -> str:
+    return f"{verdict.level.value}: {verdict.fate}" if verdict.level else verdict.fate.value
+
+
+def _states(one: OwnerChange) -> str:
+    states = ((one.running, "running"), (one.pending, "pending"))
+    return ", ".join(f"{number(count)} {state}" for count, state in states if count)

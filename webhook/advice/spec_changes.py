@@ -1,0 +1,81 @@
+"""What a change of the table means for what users write: who gains which rows, who loses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from selection_spec.errors import Level
+from selection_spec.rows import Policy, Row
+from selection_spec.table import Table
+from webhook.advice.asks import Ask, answer
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """How a list of row ids changed; a row that only has another id now is neither."""
+
+    lost: tuple[str, ...] = ()
+    gained: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Tell whether anything changed."""
+        return bool(self.lost or self.gained)
+
+    def __str__(self) -> str:
+        """Say it: ``loses a30-24gb; gains h100-80gb``."""
+        parts = (("loses", self.lost), ("gains", self.gained))
+        return "; ".join(f"{verb} {', '.join(ids)}" for verb, ids in parts if ids)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecChange:
+    """A request that is answered with other rows than before, under one policy.
+
+    Attributes:
+        before: Ids of the old table's rows, in D8 order.
+        after: Ids of the new table's rows.
+    """
+
+    ask: Ask
+    policy: Policy
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    shift: Shift
+
+    @property
+    def level(self) -> Level | None:
+        """An error where nothing is left, a warning where something is lost."""
+        if self.before and not self.after:
+            return Level.ERROR
+        return Level.WARNING if self.shift.lost else None
+
+
+def spec_changes(
+    old: Table, new: Table, asks: Iterable[Ask], successors: Mapping[str, str]
+) -> Iterator[SpecChange]:
+    """Yield what becomes of each request under both policies, where it is not the same."""
+    for ask in asks:
+        for policy in Policy:
+            before, after = (
+                answer(table, ask.spec, ask.most, policy).candidates for table in (old, new)
+            )
+            moved = shift(before, after, successors)
+            if moved:
+                yield SpecChange(
+                    ask,
+                    policy,
+                    tuple(row.id for row in before),
+                    tuple(row.id for row in after),
+                    moved,
+                )
+
+
+def shift(before: Sequence[Row], after: Sequence[Row], successors: Mapping[str, str]) -> Shift:
+    """Compare the rows of two tables."""
+    now = {row.id for row in after}
+    then = {successors.get(row.id, "") for row in before}
+    return Shift(
+        lost=tuple(row.id for row in before if successors.get(row.id, "") not in now),
+        gained=tuple(row.id for row in after if row.id not in then),
+    )

@@ -1,0 +1,58 @@
+"""How advice is worded: the same shapes in every report, and lines of 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from textwrap import fill
+
+from selection_spec.labels import Requirement, Toleration
+
+WIDTH = 80
+
+
+def wrapped(text: str, head: str = "", indent: str = "  ") -> str:
+    """Return a paragraph behind a head, its further lines indented; long names are never cut."""
+    return fill(
+        text,
+        WIDTH,
+        initial_indent=head,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def some(parts: Sequence[str], at_most: int | None, what: str = "more") -> str:
+    """Join parts with commas, all of them where ``at_most`` is None; else count the rest."""
+    rest = 0 if at_most is None else len(parts) - at_most
+    if rest <= 0:
+        return ", ".join(parts)
+    return f"{', '.join(parts[:at_most])} and {number(rest)} {what}"
+
+
+def number(count: int) -> str:
+    """Return a count with commas between thousands."""
+    return f"{count:,}"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return ``1 node``, ``2 nodes``."""
+    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+
+
+def labels(requirements: Iterable[Requirement]) -> str:
+    """Return requirements on labels as people write them: ``gpu-model=a30, zone In [a, b]``."""
+    return ", ".join(
+        f"{one.key}={one.values[0]}"
+        if one.is_plain
+        else " ".join(
+            (one.key, one.operator, f"[{', '.join(one.values)}]" if one.values else "")
+        ).strip()
+        for one in requirements
+    )
+
+
+def toleration(one: Toleration) -> str:
+    """Return a toleration as kubectl writes the taint that it is for; ``*`` stands for any."""
+    value = "" if one.value is None else f"={one.value}"
+    return f"{one.key or '*'}{value}:{one.effect or '*'}"

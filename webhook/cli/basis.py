@@ -1,0 +1,61 @@
+"""What ``explain`` and ``mutate`` judge by: the built-in table, a file's, or a cluster's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from webhook.cli.cluster import cluster_option, cluster_table
+from webhook.cli.inputs import read_table, table_option
+from webhook.serving.live_status import live_status
+from webhook.snapshot import Snapshot
+from webhook.terms import DEFAULT_TABLE, TABLE_KIND
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_BUILTIN = "judged by the built-in table; --cluster asks your cluster for its own"
+_SERVES = f"judged by the built-in table, for the cluster has no {TABLE_KIND} {DEFAULT_TABLE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """A table and what is known of its rows, and what a person should know of where it is from.
+
+    ``note`` is "" where the person has chosen the table.
+    """
+
+    snapshot: Snapshot
+    note: str = ""
+
+
+def basis_options(function: _Function) -> _Function:
+    """Add ``--table``, and ``--cluster`` with which one."""
+    return table_option(cluster_option(function))
+
+
+def basis_of(
+    table_file: str | None, *, use_cluster: bool, kubeconfig: Path | None, context: str | None
+) -> Basis:
+    """Return what the options choose; of a cluster also its live status, while fresh (D7).
+
+    Raises:
+        click.UsageError: The options contradict each other.
+        UnreadableError: The table cannot be read.
+    """
+    if not use_cluster:
+        if kubeconfig is not None or context is not None:
+            raise click.UsageError("--kubeconfig and --context are for --cluster")
+        return Basis(Snapshot(read_table(table_file)), "" if table_file else _BUILTIN)
+    if table_file is not None:
+        raise click.UsageError("give either --table or --cluster")
+    # Whoever asks no cluster does not wait for what this imports.
+    from webhook.settings import ClusterPlace  # noqa: PLC0415
+
+    found = cluster_table(ClusterPlace(kubeconfig, context))
+    rows = live_status(found.status).of_table(found.table.digest, datetime.now(UTC))
+    return Basis(Snapshot(found.table, rows), _SERVES if found.builtin else "")

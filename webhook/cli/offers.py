@@ -1,0 +1,186 @@
+"""``gpuspec offers``: what a user can ask for here and now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from selection_spec.errors import SpecError
+from selection_spec.grammar import Spec, is_ours, parse_spec
+from selection_spec.resolve import choose_policy
+from selection_spec.table import Table
+from webhook.advice.offers import Market, Start
+from webhook.advice.offers_report import answers, as_json, listing
+from webhook.advice.supply import Supply, supply_of_nodes, supply_of_status
+from webhook.cli import SETTINGS
+from webhook.cli.cluster import ClusterTable, asked, cluster_option, cluster_table
+from webhook.cli.inputs import (
+    UnreadableError,
+    priority_options,
+    read_table,
+    refuse_second_reading,
+)
+from webhook.cli.outputs import json_text
+from webhook.cli.saved import progress, saved_items
+from webhook.inventory.facts import node_facts
+from webhook.inventory.pod_facts import pod_facts
+from webhook.settings import ClusterPlace
+
+# Pods that hold devices: bound to a node and not done.
+_HOLDING = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A table, what its cluster has, and since when that is known ("": right now)."""
+
+    table: Table
+    supply: Supply
+    as_of: str = ""
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  gpuspec offers                             what there is, spec by spec
+  gpuspec offers any-24gb:4                  would it start now, or what would?
+  gpuspec offers a100:8 --priority-class gpuspec-high
+  gpuspec offers --nodes nodes.json --pods pods.json --table table.yaml
+
+Exit status: 0 fine, 1 something asked for would not start now, 2 wrong usage,
+or nothing can be seen.""",
+)
+@click.argument("requests", nargs=-1, metavar="[SPEC[:COUNT]]...")
+@click.option(
+    "--table",
+    "table_file",
+    metavar="FILE",
+    help=(
+        "Selection table to judge by; - reads it from standard input.  "
+        "[default: the cluster's own; for saved files the built-in one]"
+    ),
+)
+@click.option(
+    "--nodes",
+    "nodes_file",
+    metavar="FILE",
+    help="Instead of a cluster: kubectl get nodes -o json",
+)
+@click.option(
+    "--pods",
+    "pods_file",
+    metavar="FILE",
+    help="Instead of a cluster: kubectl get pods -A -o json",
+)
+@cluster_option
+@priority_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to show it.",
+)
+@click.pass_context
+def offers(
+    ctx: click.Context,
+    requests: tuple[str, ...],
+    table_file: str | None,
+    nodes_file: str | None,
+    pods_file: str | None,
+    kubeconfig: Path | None,
+    context: str | None,
+    priority_class: str | None,
+    priority: int | None,
+    output: str,
+    *,
+    use_cluster: bool,
+) -> None:
+    """Show what a user can ask for here and now.
+
+    Asks the cluster of the kubeconfig, and its table, unless files are given. Each SPEC is a
+    question of its own: would a Pod with it start now, and if not, what would?
+    """
+    refuse_second_reading(table_file, nodes_file, pods_file)
+    if bool(nodes_file) != bool(pods_file):
+        raise click.UsageError("give --nodes and --pods together: free is what Pods leave of nodes")
+    if use_cluster and nodes_file:
+        raise click.UsageError("give either --cluster or saved files, not both")
+    if nodes_file and pods_file:
+        found = _of_files(read_table(table_file), nodes_file, pods_file)
+    else:
+        found = _of_cluster(ClusterPlace(kubeconfig, context), table_file)
+    choice = choose_policy(found.table, priority_class, priority)
+    market = Market(found.table, found.supply, choice)
+    asked_for = [_request(text, found.table.domain) for text in requests]
+    given = [market.offer(*one) for one in asked_for] if requests else market.all()
+    pairs = [
+        (one, market.instead(one) if requests and one.start is Start.NO else ()) for one in given
+    ]
+    if output == "json":
+        click.echo(json_text(as_json(market, pairs, found.as_of)))
+    elif requests:
+        click.echo(answers(market, pairs, found.as_of))
+    else:
+        click.echo(listing(market, given, found.as_of))
+    ctx.exit(1 if requests and any(one.start is Start.NO for one in given) else 0)
+
+
+def _request(text: str, domain: str) -> tuple[Spec, int]:
+    """Read ``any-24gb:4``, with or without the domain and the gpu-."""
+    spec, _, count = text.partition(":")
+    prefix, slash, name = spec.rpartition("/")
+    if slash and prefix != domain:
+        raise click.UsageError(f"{text}: the table's domain is {domain}, not {prefix}")
+    key = name if is_ours(name) else f"gpu-{name}"
+    if not (count or "1").isascii() or not (count or "1").isdecimal() or not int(count or "1"):
+        raise click.UsageError(f"{text}: the count has to be a whole number from 1 on")
+    try:
+        return parse_spec(key), int(count or "1")
+    except SpecError as error:
+        raise click.UsageError(f"{text}: {key} {error}") from None
+
+
+def _of_files(table: Table, nodes_file: str, pods_file: str) -> _Found:
+    nodes = [node_facts(node) for node in saved_items(nodes_file, "Node")]
+    with progress(saved_items(pods_file, "Pod"), "Reading Pods") as bar:
+        return _Found(table, supply_of_nodes(table, nodes, map(pod_facts, bar)))
+
+
+def _of_cluster(place: ClusterPlace, table_file: str | None) -> _Found:
+    """Count what nodes have; where these may not be seen, believe the table's status."""
+    from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see webhook.cli.cluster
+
+    served = (
+        cluster_table(place) if table_file is None else ClusterTable(read_table(table_file), {})
+    )
+    with asked(place) as cluster:
+        try:
+            nodes = [node_facts(node) for node in cluster.items("/api/v1/nodes")]
+            pods = cluster.items("/api/v1/pods", fieldSelector=_HOLDING)
+            with progress(pods, "Reading Pods") as bar:
+                supply = supply_of_nodes(served.table, nodes, map(pod_facts, bar))
+            return _Found(served.table, supply)
+        except ApiError as error:
+            if not error.is_forbidden:
+                raise
+            return _of_status(served, error.message)
+
+
+def _of_status(served: ClusterTable, refusal: str) -> _Found:
+    rows = served.status.get("rows")
+    if not rows:
+        raise UnreadableError(
+            f"{refusal}\nask an admin for permission to list nodes and pods in all namespaces; "
+            "or for gpuspec controller, whose table status is as good for this"
+        )
+    click.echo(f"note: {refusal}; using the table's status", err=True)
+    return _Found(
+        served.table,
+        supply_of_status(served.table, rows),
+        str(served.status.get("renewTime") or ""),
+    )

@@ -1,0 +1,195 @@
+"""``gpuspec table diff``: what the step from one table to another means, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from selection_spec.errors import Level
+from selection_spec.table import Table
+from webhook.admission.translate import Context
+from webhook.advice.asks import asks_that_matter
+from webhook.advice.diff import Diff, ManifestChange, PodsReport
+from webhook.advice.diff_json import as_json
+from webhook.advice.diff_text import as_text
+from webhook.advice.owners import by_owner
+from webhook.advice.pod_changes import PodJudge, stored_pods
+from webhook.advice.row_changes import TableChanges, table_changes
+from webhook.advice.spec_changes import spec_changes
+from webhook.cli import SETTINGS
+from webhook.cli.cluster import asked, cluster_option, cluster_table
+from webhook.cli.inputs import read_manifests, read_table, refuse_second_reading
+from webhook.cli.outputs import json_text
+from webhook.cli.saved import progress, saved_items
+from webhook.inventory.facts import NodeFacts, node_facts
+from webhook.jsonpatch import pointer
+from webhook.settings import ClusterPlace
+from webhook.snapshot import Snapshot
+from webhook.terms import SPEC_LABEL
+from webhook.workloads import pod_templates
+
+Json = dict[str, Any]
+
+_OF_CLUSTER = "cluster:"
+
+_FAILING = {
+    "error": frozenset({Level.ERROR}),
+    "warning": frozenset({Level.ERROR, Level.WARNING}),
+    "never": frozenset[Level](),
+}
+
+
+@click.command(
+    context_settings=SETTINGS,
+    epilog="""\b
+Examples:
+  gpuspec table diff old.yaml new.yaml
+  gpuspec table diff cluster:default new.yaml --cluster
+  gpuspec table diff old.yaml new.yaml --pods pods.json --nodes nodes.json
+  gpuspec table diff old.yaml new.yaml -f job.yaml --fail-on warning
+
+\b
+Errors:   a spec that had devices has none; a Pod would be denied, or find no
+          node that has what it would get.
+Warnings: a spec loses devices; a Pod would start on another kind of node.
+
+Exit status: 0 fine, 1 something at or above --fail-on, 2 wrong usage or
+unreadable input.""",
+)
+@click.argument("old_file", metavar="OLD")
+@click.argument("new_file", metavar="NEW")
+@click.option(
+    "-f",
+    "--filename",
+    "filenames",
+    multiple=True,
+    metavar="MANIFEST",
+    help="Judge a manifest's Pod templates by both tables, too. May be repeated.",
+)
+@click.option(
+    "--pods",
+    "pods_file",
+    metavar="FILE",
+    help="Judge the Pods of: kubectl get pods -A -o json",
+)
+@click.option(
+    "--nodes",
+    "nodes_file",
+    metavar="FILE",
+    help="Where they run, from: kubectl get nodes -o json",
+)
+@cluster_option
+@click.option(
+    "--fail-on",
+    type=click.Choice(list(_FAILING)),
+    default="error",
+    show_default=True,
+    help="From which level on to exit with 1.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to show it.",
+)
+@click.option("--all", "show_all", is_flag=True, help="Leave nothing out of long lists.")
+@click.pass_context
+def diff(
+    ctx: click.Context,
+    old_file: str,
+    new_file: str,
+    filenames: tuple[str, ...],
+    pods_file: str | None,
+    nodes_file: str | None,
+    kubeconfig: Path | None,
+    context: str | None,
+    fail_on: str,
+    output: str,
+    *,
+    use_cluster: bool,
+    show_all: bool,
+) -> None:
+    """Compare two selection tables by what they mean.
+
+    OLD and NEW are files, - for standard input, or cluster:NAME for a cluster's own. Shown are
+    the rows that changed, the specs that gain or lose devices, and, with --cluster or saved Pods,
+    whose Pods would be denied, moved or admitted otherwise if they were created again.
+    """
+    refuse_second_reading(old_file, new_file, pods_file, nodes_file, *filenames)
+    if use_cluster and (pods_file or nodes_file):
+        raise click.UsageError("give either --cluster or saved files, not both")
+    if nodes_file and not pods_file:
+        raise click.UsageError("--nodes tells where Pods run: give --pods, too")
+    place = ClusterPlace(kubeconfig, context)
+    old, new = (Snapshot(_table(one, place)) for one in (old_file, new_file))
+    changes = table_changes(old.table, new.table)
+    pods = None
+    if use_cluster:
+        pods = _of_cluster(ClusterPlace(kubeconfig, context), old, new, changes)
+    elif pods_file:
+        nodes = None if nodes_file is None else _by_name(saved_items(nodes_file, "Node"))
+        judge = PodJudge(old, new, changes.successors, nodes)
+        pods = _judged(judge, saved_items(pods_file, "Pod"))
+    asks = asks_that_matter(old.table, new.table)
+    with progress(asks, "Comparing specs") as bar:
+        specs = tuple(spec_changes(old.table, new.table, bar, changes.successors))
+    found = Diff(
+        old=old.table,
+        new=new.table,
+        changes=changes,
+        asks=asks,
+        specs=specs,
+        pods=pods,
+        manifests=_manifests(PodJudge(old, new, changes.successors), filenames),
+    )
+    click.echo(json_text(as_json(found)) if output == "json" else as_text(found, show_all=show_all))
+    ctx.exit(1 if found.levels & _FAILING[fail_on] else 0)
+
+
+def _table(name: str, place: ClusterPlace) -> Table:
+    """Return the table of a file, or for ``cluster:NAME`` a cluster's own."""
+    of_cluster = name.removeprefix(_OF_CLUSTER)
+    return read_table(name) if of_cluster == name else cluster_table(place, of_cluster).table
+
+
+def _of_cluster(
+    place: ClusterPlace, old: Snapshot, new: Snapshot, changes: TableChanges
+) -> PodsReport:
+    """Judge the cluster's Pods, page by page: no more than one is in memory."""
+    with asked(place) as cluster:
+        nodes = _by_name(cluster.items("/api/v1/nodes"))
+        judge = PodJudge(old, new, changes.successors, nodes)
+        return _judged(judge, cluster.items("/api/v1/pods", labelSelector=SPEC_LABEL))
+
+
+def _judged(judge: PodJudge, pods: Iterable[Json]) -> PodsReport:
+    with progress(pods, "Judging Pods") as bar:
+        judged = ((pod, facts, judge.stored(pod, facts)) for pod, facts in stored_pods(bar))
+        return PodsReport(by_owner(judged), judge.nodes is not None)
+
+
+def _by_name(nodes: Iterable[Json]) -> dict[str, NodeFacts]:
+    return {facts.name: facts for facts in map(node_facts, nodes)}
+
+
+def _manifests(judge: PodJudge, files: tuple[str, ...]) -> tuple[ManifestChange, ...] | None:
+    if not files:
+        return None
+    return tuple(change for file in files for change in _of_manifest(judge, file))
+
+
+def _of_manifest(judge: PodJudge, file: str) -> Iterator[ManifestChange]:
+    for document in read_manifests(file):
+        for template in pod_templates(document.value):
+            name = template.owner.partition("/")[2]
+            context = Context(
+                is_template=template.kind != "Pod",
+                daemon_set=name if template.kind == "DaemonSet" else None,
+            )
+            for verdict in judge.template(template.pod, context):
+                yield ManifestChange(file, template.owner, pointer(template.path), verdict)
