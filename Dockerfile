@@ -38,6 +38,6 @@ ENV PATH=/opt/gpuspec/bin:$PATH \
 # A number, so that runAsNonRoot can tell. It owns nothing, and needs no home and no place to write.
 USER 65532:65532
 WORKDIR /
-EXPOSE 8443
+EXPOSE 8443 8080
 ENTRYPOINT ["gpuspec"]
 CMD ["--help"]

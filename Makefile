@@ -48,11 +48,11 @@ bench: $(VENV)/.dev ## the speed figures, as ratios within one run
 rules: $(VENV)/.dev ## each rule of the semantics and the tests that show it
 	@$(RULES)
 
-# The base may only name files beside it, so the table that it ships is a copy of the built-in one.
-manifests: manifests/base/table.yaml ## bring the generated files of manifests/ up to date
+# The CustomResourceDefinition is made from the model.
+manifests: manifests/base/crd.yaml ## bring the generated file of manifests/ up to date
 
-manifests/base/table.yaml: selection_spec/data/default-table.yaml
-	cp $< $@
+manifests/base/crd.yaml: $(addprefix selection_spec/,crd.py schema.py status.py) | $(VENV)/.runtime
+	$(BIN)/python -m tests.contract.crd > $@
 
 # Existing pins stay where they still satisfy pyproject.toml; LOCK_FLAGS=--upgrade takes the newest.
 # What builds the project is pinned too: editables is what hatchling asks for in an editable install.

@@ -75,6 +75,11 @@ class Metrics:
             "1 while the newest table is refused and an older one decides, else 0.",
             registry=self.registry,
         )
+        self._table_unreached = Gauge(
+            "gpuspec_table_unreached",
+            "1 while the table's source cannot be looked at and its last state decides, else 0.",
+            registry=self.registry,
+        )
         self._certificate_reloads = _results(
             "gpuspec_certificate_reloads_total",
             "Changed serving certificates that were taken up (success) or refused (failure).",
@@ -102,6 +107,10 @@ class Metrics:
         """Count one changed table, and remember whether it is the one that decides."""
         self._table_reloads[result].inc()
         self._table_refused.set(result is Reload.FAILURE)
+
+    def table_reached(self, *, reached: bool) -> None:
+        """Say whether the table's source can be looked at."""
+        self._table_unreached.set(not reached)
 
     def table_in_use(self, name: str, digest: str) -> None:
         """Name the table that decides from now on."""

@@ -63,13 +63,44 @@ class SelfSignedFolder:
         return (*_LOCAL_NAMES, *self.more_names)
 
 
+@dataclass(frozen=True, slots=True)
+class ClusterPlace:
+    """How to find an API server.
+
+    Attributes:
+        kubeconfig: Its file; None means the cluster that the process runs in, else the usual file.
+        context: A context of it; None means its current one.
+    """
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+
+    def __str__(self) -> str:
+        """Return it as a log line shows it."""
+        if self.kubeconfig is None and self.context is None:
+            return "this cluster, or the usual kubeconfig"
+        return f"{self.kubeconfig or 'the usual kubeconfig'}, {self.context or 'current context'}"
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A SelectionTable of a cluster."""
+
+    name: str
+    place: ClusterPlace = ClusterPlace()
+
+    def __str__(self) -> str:
+        """Return it as a log line shows it."""
+        return f"SelectionTable {self.name} of {self.place}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that ``serve`` can be told; seconds are in ``_s``.
 
     Attributes:
         listen: Where.
-        table: The selection table's file; None for the built-in table.
+        table: The selection table's file, or its name in a cluster; None for the built-in table.
         tls: Where the certificate comes from.
         drain_s: From the first SIGTERM to the end of accepting connections.
         request_s: In which a request has to arrive whole.
@@ -77,7 +108,7 @@ class Settings:
     """
 
     listen: Address
-    table: Path | None
+    table: Path | TableName | None
     tls: CertificateFiles | SelfSignedFolder
     drain_s: float = 5.0
     request_s: float = 10.0
@@ -118,3 +149,35 @@ def parse_address(text: str) -> Address:
     if not (port.isascii() and port.isdecimal()) or int(port) > _HIGHEST_PORT:
         raise ValueError(f"{port!r} in {text!r} is no port; write a number from 0 to 65535")
     return Address(host[1:-1] if bracketed else host or "::", int(port))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerSettings:
+    """Everything that ``controller`` can be told; seconds are in ``_s``.
+
+    Attributes:
+        place: The cluster that it works on.
+        namespace: Where it and the webhook are installed; the lease and the certificate are there.
+        identity: Its own name among the replicas: that of its Pod.
+        table_name: The SelectionTable in use.
+        listen: Where metrics and the probe are served, without TLS.
+        certificates: Whether it issues the webhook's certificate.
+    """
+
+    place: ClusterPlace
+    namespace: str
+    identity: str
+    table_name: str
+    listen: Address
+    certificates: bool = True
+
+    def effective(self) -> dict[str, object]:
+        """Return what holds, with the defaults, for the log; it has no secrets."""
+        return {
+            "cluster": str(self.place),
+            "namespace": self.namespace,
+            "identity": self.identity,
+            "table": self.table_name,
+            "listen": str(self.listen),
+            "certificates": self.certificates,
+        }

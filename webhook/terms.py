@@ -21,6 +21,9 @@ REQUEST_ANNOTATION: Final = f"{OUR_DOMAIN}/request"
 RESERVED_TAINT: Final = f"{OUR_DOMAIN}/reserved"
 """Taint key on the nodes of reserved rows; the value is the row id (D6, N9)."""
 
+RESERVE_BLOCKED: Final = "ReserveBlocked"
+"""Condition of a table: nodes are not tainted yet, for DaemonSets would be locked out (H7)."""
+
 UNHEALTHY_TAINT: Final = f"{OUR_DOMAIN}/unhealthy"
 """Taint key on nodes at fault; nothing of ours ever tolerates it (H7, N5)."""
 
@@ -29,6 +32,13 @@ TABLE_VERSION: Final = "v1alpha1"
 TABLE_KIND: Final = "SelectionTable"
 TABLE_PLURAL: Final = "selectiontables"
 """The selection table as a custom resource (design §3)."""
+
+DEFAULT_TABLE: Final = "default"
+"""Name of the SelectionTable that is in use where nothing else was said."""
+
+TABLE_API: Final = f"{TABLE_GROUP}/{TABLE_VERSION}"
+TABLES_PATH: Final = f"/apis/{TABLE_API}/{TABLE_PLURAL}"
+"""Its apiVersion, and where the API server has all of them."""
 
 ALLOW_DELETE_ANNOTATION: Final = f"{OUR_DOMAIN}/allow-delete"
 """Annotation without which the table in use cannot be deleted (design §3)."""
@@ -39,11 +49,28 @@ HEALTH_LABEL: Final = f"{OUR_DOMAIN}/health"
 SUSPECT: Final = "suspect"
 """Value of the health label for nodes better avoided (N6)."""
 
+CONTROLLER_NAME: Final = "gpuspec-controller"
+"""The controller's name: of its Lease, and on what it makes."""
+
+SERVICE: Final = "gpuspec-webhook"
+SERVER_SECRET: Final = "gpuspec-webhook-tls"  # noqa: S105 -- an object's name
+AUTHORITY_SECRET: Final = "gpuspec-ca"  # noqa: S105 -- an object's name
+"""The webhook's Service, its certificate's Secret, and the authority's, in our namespace."""
+
+SEAL_ANNOTATION: Final = f"{OUR_DOMAIN}/seal"
+"""Annotation on the Secrets of our certificates: a hash of what the controller wrote there."""
+
+WRITTEN_ANNOTATION: Final = f"{OUR_DOMAIN}/written"
+"""Annotation on the Secrets of our certificates: when and why their content was written."""
+
 MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
 """Annotation of mirror Pods, which the kubelet has already started (N7)."""
 
 MAX_MESSAGE_BYTES: Final = 1000
 """A denial is read inside a ReplicaSet's event, which Kubernetes cuts at 1,024 bytes (R4)."""
+
+MAX_TABLE_MESSAGE_BYTES: Final = 8192
+"""A refused table is read in a terminal; more problems than fit nobody mends in one go."""
 
 MAX_WARNINGS: Final = 5
 MAX_WARNING_CHARACTERS: Final = 120

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from tests.bench import cold_start, create, mutate, resolve
+from tests.bench import cold_start, controller, create, mutate, resolve
 from tests.bench.machine import header
 from tests.cluster.binaries import MINORS
 
-_BENCHES = ("mutate", "create", "resolve", "cold-start")
+_BENCHES = ("mutate", "create", "resolve", "cold-start", "controller")
 _MANY = click.IntRange(min=1)
 
 
@@ -53,8 +53,10 @@ Examples:
     type=click.Choice(MINORS),
     default=MINORS[-1],
     show_default=True,
-    help="create: Its minor version.",
+    help="create, controller: Its minor version.",
 )
+@click.option("--nodes", type=_MANY, default=5_000, show_default=True, help="controller: Nodes.")
+@click.option("--pods", type=_MANY, default=20_000, show_default=True, help="controller: GPU Pods.")
 @click.option("--profile", is_flag=True, help="cold-start: Show which imports take how long.")
 def main(  # noqa: PLR0913 -- one for each option
     *,
@@ -64,6 +66,8 @@ def main(  # noqa: PLR0913 -- one for each option
     creates: int,
     in_flight: int,
     kubernetes: str,
+    nodes: int,
+    pods: int,
     profile: bool,
 ) -> None:
     """Measure how fast it is, on this machine.
@@ -74,6 +78,7 @@ def main(  # noqa: PLR0913 -- one for each option
       create       creating Pods through a real API server, and bursts of them
       resolve      resolving a demand on a table of a thousand rows
       cold-start   gpuspec explain as a whole process
+      controller   the controller beside a large cluster
 
     Ratios within one run count; absolute figures are those of the machine and of
     whatever else it does meanwhile. Nothing here fails for being slow.
@@ -85,6 +90,7 @@ def main(  # noqa: PLR0913 -- one for each option
         ),
         "resolve": lambda: resolve.bench(seconds),
         "cold-start": lambda: cold_start.bench(seconds, profile=profile),
+        "controller": lambda: controller.bench(seconds, nodes=nodes, pods=pods, version=kubernetes),
     }
     click.echo(header(sys.argv[1:]))
     for name in dict.fromkeys(benches or _BENCHES):

@@ -1,4 +1,4 @@
-"""The shipped MutatingWebhookConfiguration, for a service on this machine."""
+"""The shipped webhook configurations, for a service on this machine."""
 
 from __future__ import annotations
 
@@ -10,12 +10,21 @@ import yaml
 from tests.cluster.api import Json
 from tests.cluster.components import HOST
 
-_SHIPPED = Path(__file__).parents[2] / "manifests/base/mutatingwebhook.yaml"
+_SHIPPED = Path(__file__).parents[2] / "manifests/base"
 
 
 def webhook_configuration(port: int, ca_bundle: bytes) -> Json:
-    """Return it with the address and the trust of a service, and nothing else changed."""
-    configuration: Json = yaml.safe_load(_SHIPPED.read_text())
+    """Return the one for Pods with the address and the trust of a service, the rest unchanged."""
+    return _pointed("mutatingwebhook.yaml", port, ca_bundle)
+
+
+def table_webhook_configuration(port: int, ca_bundle: bytes) -> Json:
+    """Return the one for SelectionTables with the address and the trust of a service."""
+    return _pointed("validatingwebhook.yaml", port, ca_bundle)
+
+
+def _pointed(file: str, port: int, ca_bundle: bytes) -> Json:
+    configuration: Json = yaml.safe_load((_SHIPPED / file).read_text())
     (webhook,) = configuration["webhooks"]
     at = webhook["clientConfig"]["service"]["path"]
     webhook["clientConfig"] = {

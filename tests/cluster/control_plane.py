@@ -27,6 +27,8 @@ from tests.cluster.ports import free_ports
 from tests.cluster.processes import Process
 
 _START_SECONDS = 90.0
+# Longer than anybody plays; nothing renews it, as a kubelet would.
+_TOKEN_SECONDS = 24 * 3600
 _FIRST = ("etcd", "kube-apiserver")
 _FOLDER_PREFIX = "gpuspec-control-plane-"
 
@@ -121,7 +123,11 @@ class ControlPlane:
     def service_account_token(self, namespace: str, name: str) -> str:
         """A token of a ServiceAccount, as a Pod of it would have, to test what RBAC lets it do."""
         at = path("v1", "serviceaccounts", name, namespace=namespace, subresource="token")
-        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        request = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": _TOKEN_SECONDS},
+        }
         token: str = self.api.create(at, request)["status"]["token"]
         return token
 

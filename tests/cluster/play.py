@@ -1,7 +1,7 @@
 """A Kubernetes to play with: ``python -m tests.cluster.play``, until Ctrl-C.
 
-The control plane and the webhook are real, the 260 nodes are not: Pods are translated and scheduled
-as they would be, and then only said to run.
+The control plane and gpuspec are real, the 260 nodes are not: Pods are translated and scheduled as
+they would be, and then only said to run.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Sequence
@@ -18,12 +19,14 @@ from tests.cluster.api import WaitError
 from tests.cluster.binaries import FOLDER_VARIABLE, MINORS, BinariesError
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import MODEL_LABEL, fleet, small_fleet
-from tests.cluster.processes import ProcessError
-from tests.cluster.product.installation import Installation, installed
+from tests.cluster.processes import Process, ProcessError
+from tests.cluster.product.installation import EXAMPLE_TABLE
 from tests.cluster.product.priorities import HIGH, HIGH_VALUE, create_priority_class
+from tests.cluster.product.shipped import Shipped
 from tests.cluster.progress import CommandError, say
 
 _LOOK_SECONDS = 1.0
+_BIN = sysconfig.get_path("scripts")
 _INTERRUPTED = 130
 
 _POD = """\
@@ -48,7 +51,10 @@ _EXAMPLES = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Start, tell how to use it, wait for Ctrl-C, clean up."""
     chosen = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does
+    # Both end it as Ctrl-C does, also where a shell that started it in the background has SIGINT
+    # ignored.
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.default_int_handler)
     try:
         with tempfile.TemporaryDirectory(prefix="gpuspec-play-") as folder:
             _play(chosen.version, chosen.nodes, Path(folder))
@@ -64,8 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tests.cluster.play",
-        description="Run a real Kubernetes control plane with fake nodes and our webhook until "
-        "Ctrl-C.",
+        description="Run a real Kubernetes control plane with fake nodes and gpuspec until Ctrl-C.",
         epilog=f"{FOLDER_VARIABLE} names a folder of binaries, so that none are built.",
     )
     parser.add_argument(
@@ -94,21 +99,24 @@ def _play(version: str, count: int | None, folder: Path) -> None:
     started = time.monotonic()
     say(f"starting Kubernetes {version} (the first time, it is built: minutes) …")
     nodes = fleet() if count is None else small_fleet(count)
-    for_the_webhook = folder / "gpuspec"
-    for_the_webhook.mkdir()
-    with (
-        ControlPlane.start(version, nodes=nodes, workdir=folder) as control_plane,
-        installed(control_plane.api, for_the_webhook) as webhook,
-    ):
-        create_priority_class(control_plane.api, HIGH, HIGH_VALUE)
-        seconds = time.monotonic() - started
-        say(f"Kubernetes {version}, {len(nodes)} nodes and the webhook: up in {seconds:.0f} s")
-        print(_how_to_use(control_plane, webhook), flush=True)
-        _wait_for_interrupt(control_plane, webhook)
-        say("ending it …")
+    for_gpuspec = folder / "gpuspec"
+    for_gpuspec.mkdir()
+    with ControlPlane.start(version, nodes=nodes, workdir=folder) as control_plane:
+        shipped = Shipped(control_plane, for_gpuspec)
+        shipped.apply("--server-side")
+        with shipped.running() as programs:
+            create_priority_class(control_plane.api, HIGH, HIGH_VALUE)
+            table = EXAMPLE_TABLE.read_text().replace("name: pfn", "name: default")
+            (folder / "table.yaml").write_text(table)
+            control_plane.kubectl("apply", "--server-side", "-f", str(folder / "table.yaml"))
+            seconds = time.monotonic() - started
+            say(f"Kubernetes {version}, {len(nodes)} nodes and gpuspec: up in {seconds:.0f} s")
+            print(_how_to_use(control_plane), flush=True)
+            _wait_for_interrupt([*control_plane.processes.values(), *programs])
+            say("ending it …")
 
 
-def _how_to_use(control_plane: ControlPlane, webhook: Installation) -> str:
+def _how_to_use(control_plane: ControlPlane) -> str:
     folder, tools = control_plane.workdir, control_plane.kubectl.program.parent
     for name, manifest in _EXAMPLES.items():
         (folder / name).write_text(manifest)
@@ -116,22 +124,26 @@ def _how_to_use(control_plane: ControlPlane, webhook: Installation) -> str:
 In another terminal:
 
   cd {folder}
-  export KUBECONFIG={control_plane.kubeconfig} PATH="{tools}:$PATH"
+  export KUBECONFIG={control_plane.kubeconfig} PATH="{tools}:{_BIN}:$PATH"
   kubectl get nodes -L {MODEL_LABEL}
   kubectl apply -f any-24gb.yaml    # preferred.jp/gpu-any-24gb: 1
   kubectl apply -f high.yaml        # the same with high priority
   kubectl get pods -o wide -L gpuspec.preferred.jp/spec
   kubectl get pod any-24gb -o yaml  # what the webhook has made of it
   kubectl apply -f wrong.yaml       # is refused, and told what to write
+  gpuspec offers                    # what is free
+  gpuspec table show --cluster      # the table, and what its rows match
+  gpuspec table generate --cluster  # one made from the nodes
 
-The selection table: {webhook.service.table_file.relative_to(folder)} (edit it; it is followed)
-Logs: *.log and {webhook.service.process.log.relative_to(folder)}
+gpuspec is installed from manifests/ already (its overlay: gpuspec/manifests/overlays/mine);
+the webhook and the controller run beside the cluster, for its kubelets are fake.
+The selection table: table.yaml (edit it; kubectl apply --server-side -f table.yaml).
+Logs: *.log and gpuspec/*.log
 Ctrl-C ends it and removes everything.
 """
 
 
-def _wait_for_interrupt(control_plane: ControlPlane, webhook: Installation) -> None:
-    processes = [*control_plane.processes.values(), webhook.service.process]
+def _wait_for_interrupt(processes: Sequence[Process]) -> None:
     try:
         while True:
             for process in processes:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract import readme
-from tests.contract.kustomize import OVERLAYS, Document, built
+from tests.contract.kustomize import OVERLAYS, PROCESSES, Document, built
 
 
 @pytest.fixture(params=OVERLAYS)
@@ -15,6 +15,13 @@ def installation(request: pytest.FixtureRequest) -> tuple[Document, ...]:
     """Everything that one way to install gives the API server."""
     overlay: str = request.param
     return built(overlay)
+
+
+@pytest.fixture(params=PROCESSES)
+def process(request: pytest.FixtureRequest) -> str:
+    """What an installation runs."""
+    name: str = request.param
+    return name
 
 
 @pytest.fixture

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sysconfig
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from certs.__main__ import main as certs_main
-
 Document = dict[str, Any]
 
 REPOSITORY = Path(__file__).parents[2]
 MANIFESTS = REPOSITORY / "manifests"
 
-OVERLAYS = ("cert-manager", "own-ca")
+OVERLAYS = ("cert-manager", "default")
+PROCESSES = ("webhook", "controller")
 NAMESPACE = "gpuspec-system"
 SERVICE = "gpuspec-webhook"
 
@@ -27,18 +24,7 @@ SERVICE = "gpuspec-webhook"
 @cache
 def built(overlay: str) -> tuple[Document, ...]:
     """The documents of ``overlays/<overlay>``, in the order in which they are applied."""
-    with tempfile.TemporaryDirectory() as folder:
-        manifests = Path(folder) / "manifests"
-        shutil.copytree(MANIFESTS, manifests, ignore=shutil.ignore_patterns("pki"))
-        if overlay == "own-ca":
-            make_pki(manifests / "overlays/own-ca/pki")
-        return build(manifests / "overlays" / overlay)
-
-
-def make_pki(folder: Path) -> None:
-    """Do what the overlay's comment tells its reader to do first."""
-    arguments = ["--dir", str(folder), "--service", SERVICE, "--namespace", NAMESPACE]
-    assert certs_main(arguments) == 0
+    return build(MANIFESTS / "overlays" / overlay)
 
 
 def build(folder: Path) -> tuple[Document, ...]:
@@ -61,28 +47,41 @@ def one(documents: tuple[Document, ...], kind: str, name: str | None = None) -> 
     return found
 
 
-def pod_spec(documents: tuple[Document, ...]) -> Document:
-    """The spec of the Deployment's Pods."""
-    spec: Document = one(documents, "Deployment")["spec"]["template"]["spec"]
+def deployment(documents: tuple[Document, ...], process: str = "webhook") -> Document:
+    """The Deployment of one of :data:`PROCESSES`."""
+    return one(documents, "Deployment", f"gpuspec-{process}")
+
+
+def pod_spec(documents: tuple[Document, ...], process: str = "webhook") -> Document:
+    """The spec of a Deployment's Pods."""
+    spec: Document = deployment(documents, process)["spec"]["template"]["spec"]
     return spec
 
 
-def container(documents: tuple[Document, ...]) -> Document:
-    """The Deployment's only container."""
-    (only,) = pod_spec(documents)["containers"]
+def container(documents: tuple[Document, ...], process: str = "webhook") -> Document:
+    """The only container of a Deployment's Pods."""
+    (only,) = pod_spec(documents, process)["containers"]
     found: Document = only
     return found
 
 
-def serve_flags(documents: tuple[Document, ...]) -> dict[str, str]:
-    """The flags that the Deployment gives ``gpuspec serve``, with their values."""
-    command, *flags = container(documents)["args"]
-    assert command == "serve"
-    return dict(flag.split("=", 1) for flag in flags)
+def flags(documents: tuple[Document, ...], process: str = "webhook") -> dict[str, str]:
+    """The flags that a Deployment gives its command, with their values; "" where there is none."""
+    _, *given = container(documents, process)["args"]
+    return {name: value for name, _, value in (flag.partition("=") for flag in given)}
 
 
 def webhook(documents: tuple[Document, ...]) -> Document:
-    """The only entry of the webhook configuration."""
-    (only,) = one(documents, "MutatingWebhookConfiguration")["webhooks"]
+    """The only entry of the mutating webhook configuration."""
+    return _entry(documents, "MutatingWebhookConfiguration")
+
+
+def validating_webhook(documents: tuple[Document, ...]) -> Document:
+    """The only entry of the validating webhook configuration."""
+    return _entry(documents, "ValidatingWebhookConfiguration")
+
+
+def _entry(documents: tuple[Document, ...], kind: str) -> Document:
+    (only,) = one(documents, kind)["webhooks"]
     found: Document = only
     return found

@@ -14,7 +14,7 @@ import yaml
 
 from tests.contract.kustomize import MANIFESTS, REPOSITORY
 
-IN_A_CLUSTER = re.compile(r"kubectl |\.venv/bin/python -m certs ")
+IN_A_CLUSTER = re.compile(r"kubectl |gpuspec (offers|doctor)|.* --cluster")
 
 _BIN = Path(sysconfig.get_path("scripts"))
 
@@ -43,19 +43,18 @@ def _blocks() -> list[tuple[str, str]]:
 
 def write_files(folder: Path) -> None:
     """Write the documents that the README shows under their names there, and the manifests."""
-    shutil.copytree(MANIFESTS, folder / "manifests", ignore=shutil.ignore_patterns("pki"))
-    (folder / _MINE).mkdir()
+    shutil.copytree(MANIFESTS, folder / "manifests", dirs_exist_ok=True)
+    (folder / _MINE).mkdir(exist_ok=True)
     for kind, body in _blocks():
         document = yaml.safe_load(body) if kind == "yaml" else None
         if isinstance(document, dict) and document.get("kind") in _FILES:
             (folder / _FILES[document["kind"]]).write_text(body)
-    shutil.copy(folder / "table.yaml", folder / _MINE)
 
 
 def run(command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command with the project's programs first on the path, as after ``make demo``."""
     return subprocess.run(
-        command.replace(".venv/bin", str(_BIN)).split(),
+        ["/bin/sh", "-c", command],
         cwd=cwd,
         env=os.environ | {"PATH": f"{_BIN}{os.pathsep}{os.environ['PATH']}"} | environment,
         capture_output=True,

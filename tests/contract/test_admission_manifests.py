@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import base64
 import re
-from datetime import UTC, datetime
 
 import pytest
 
-from certs.authority import KeyPair, for_service
-from certs.policy import server_due
+from certs.authority import for_service
 from selection_spec.grammar import is_ours
-from selection_spec.table import builtin_table, load_table
-from tests.contract.kustomize import NAMESPACE, SERVICE, Document, built, one, pod_spec, webhook
+from selection_spec.table import builtin_table
+from tests.contract.kustomize import (
+    NAMESPACE,
+    SERVICE,
+    Document,
+    built,
+    one,
+    pod_spec,
+    validating_webhook,
+    webhook,
+)
+from webhook.terms import TABLE_GROUP, TABLE_PLURAL
 
 Installation = tuple[Document, ...]
 
@@ -54,6 +61,31 @@ def test_the_webhook_is_called_for_new_pods_outside_the_system_and_for_nothing_e
     }
 
 
+def test_the_webhook_for_tables_is_called_for_tables_and_for_nothing_else(
+    installation: Installation,
+) -> None:
+    configuration = one(installation, "ValidatingWebhookConfiguration")
+    assert configuration["metadata"]["name"] == "zz-gpuspec"
+    entry = {k: v for k, v in validating_webhook(installation).items() if k != "clientConfig"}
+    assert entry == {
+        "name": "table.gpuspec.preferred.jp",
+        "rules": [
+            {
+                "apiGroups": [TABLE_GROUP],
+                "apiVersions": ["*"],
+                "resources": [TABLE_PLURAL],
+                "operations": ["CREATE", "UPDATE", "DELETE"],
+                "scope": "Cluster",
+            }
+        ],
+        "admissionReviewVersions": ["v1"],
+        "matchPolicy": "Equivalent",
+        "sideEffects": "None",
+        "failurePolicy": "Fail",
+        "timeoutSeconds": 10,
+    }
+
+
 def test_the_guard_looks_at_the_same_pods_as_the_webhook(installation: Installation) -> None:
     guard = one(installation, "ValidatingAdmissionPolicy")["spec"]
     entry = webhook(installation)
@@ -73,18 +105,6 @@ def test_the_guard_looks_at_the_same_pods_as_the_webhook(installation: Installat
     }
 
 
-def test_own_ca_is_what_the_api_server_trusts() -> None:
-    installation = built("own-ca")
-    secret = one(installation, "Secret")
-    assert secret["type"] == "kubernetes.io/tls"
-    files = {name: base64.b64decode(content) for name, content in secret["data"].items()}
-    assert files.keys() == {"ca.crt", "tls.crt", "tls.key"}
-    assert base64.b64decode(webhook(installation)["clientConfig"]["caBundle"]) == files["ca.crt"]
-    server = KeyPair(files["tls.crt"], files["tls.key"])
-    due = server_due(server, files["ca.crt"], [f"{SERVICE}.{NAMESPACE}.svc"], now=datetime.now(UTC))
-    assert not due.due, due.reason
-
-
 def test_cert_manager_signs_with_an_authority_of_its_own_and_injects_it() -> None:
     """Never a serving certificate that signed itself: its renewal would be an outage."""
     installation = built("cert-manager")
@@ -92,7 +112,7 @@ def test_cert_manager_signs_with_an_authority_of_its_own_and_injects_it() -> Non
     assert serving["apiVersion"] == "cert-manager.io/v1"
     assert (
         serving["spec"]["secretName"]
-        == pod_spec(installation)["volumes"][1]["secret"]["secretName"]
+        == pod_spec(installation)["volumes"][0]["secret"]["secretName"]
     )
     assert set(serving["spec"]["dnsNames"]) == set(for_service(SERVICE, NAMESPACE))
     assert "server auth" in serving["spec"]["usages"]
@@ -106,16 +126,24 @@ def test_cert_manager_signs_with_an_authority_of_its_own_and_injects_it() -> Non
     root = one(installation, "Issuer", authority["spec"]["issuerRef"]["name"])
     assert root["spec"] == {"selfSigned": {}}
 
-    configuration = one(installation, "MutatingWebhookConfiguration")["metadata"]
-    assert configuration["annotations"] == {
-        "cert-manager.io/inject-ca-from": f"{NAMESPACE}/{serving['metadata']['name']}"
-    }
-    assert "caBundle" not in webhook(installation)["clientConfig"]
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        configuration = one(installation, kind)
+        assert configuration["metadata"]["annotations"] == {
+            "cert-manager.io/inject-ca-from": f"{NAMESPACE}/{serving['metadata']['name']}"
+        }
+
+
+def test_who_is_trusted_is_left_to_whoever_makes_the_certificate(
+    installation: Installation,
+) -> None:
+    """A field that no manifest has is left as it is by the next apply, of either kind."""
+    for entry in (webhook(installation), validating_webhook(installation)):
+        assert entry["clientConfig"].keys() == {"service"}
 
 
 def test_the_conditions_look_for_the_tables_domain(installation: Installation) -> None:
     """With another domain in the table, or here, our own Pods would never reach the webhook."""
-    table = load_table(one(installation, "ConfigMap", "gpuspec-table")["data"]["table.yaml"])
+    table = builtin_table()
     (condition,) = webhook(installation)["matchConditions"]
     prefixes = re.findall(r"startsWith\((.*?)\)", condition["expression"])
     assert prefixes == [f"'{table.domain}/gpu'"] * 6
@@ -146,7 +174,7 @@ def test_the_conditions_look_for_the_tables_domain(installation: Installation) -
 def test_the_guards_pattern_knows_the_keys_that_the_grammar_calls_ours(name: str) -> None:
     (left,) = (
         variable["expression"]
-        for variable in one(built("own-ca"), "ValidatingAdmissionPolicy")["spec"]["variables"]
+        for variable in one(built("default"), "ValidatingAdmissionPolicy")["spec"]["variables"]
         if variable["name"] == "left"
     )
     patterns = set(re.findall(r"matches\('(.*?)'\)", left))

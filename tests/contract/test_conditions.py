@@ -146,7 +146,7 @@ class Answers:
 
 @pytest.fixture(scope="module", params=wanted_minors())
 def answers(request: pytest.FixtureRequest) -> Answers:
-    installation = built("own-ca")
+    installation = built("default")
     with ControlPlane.start(request.param) as control_plane:
         api = control_plane.api
         nothing = ask_all(api)
@@ -199,8 +199,9 @@ def test_the_guard_refuses_what_is_left_untranslated_and_nothing_else(
         assert answers.nothing[case.name] == "created"
         assert said.endswith(
             f"'gpuspec-guard' denied request: {case.left}, which no node has: the Pod would pend "
-            "for ever. gpuspec turns such keys into real resources, but this one came after it (a "
-            "webhook whose configuration sorts after zz-gpuspec adds it), or gpuspec is switched "
-            "off in this cluster. Give that webhook an earlier name, or write the real resource: "
-            "gpuspec mutate -f FILE prints it."
+            "for ever. If you wrote it, write the real resource instead, which "
+            '"gpuspec mutate --cluster -f FILE" prints: gpuspec, which turns such keys into real '
+            "resources, is switched off in this cluster. If you did not, tell your admins: a "
+            "webhook whose configuration sorts after zz-gpuspec adds it, and needs an earlier "
+            "name."
         )

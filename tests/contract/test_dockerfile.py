@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.contract.dockerfile import Stage, parse
 from tests.contract.kustomize import (
+    PROCESSES,
     REPOSITORY,
     built,
     container,
@@ -45,14 +46,15 @@ def test_everything_that_is_installed_is_pinned_by_hash_or_was_built_here() -> N
             assert "--require-hashes" in install or "--no-index --no-deps /dist/" in install
 
 
-def test_the_image_runs_as_the_user_and_on_the_port_of_the_deployment() -> None:
-    spec = pod_spec(built("own-ca"))
-    user = spec["securityContext"]["runAsUser"]
-    assert final().arguments("USER") == [f"{user}:{user}"]
-    (port,) = container(built("own-ca"))["ports"]
-    assert final().arguments("EXPOSE") == [str(port["containerPort"])]
+def test_the_image_runs_as_the_user_and_on_the_ports_of_the_deployments() -> None:
+    ports = []
+    for process in PROCESSES:
+        user = pod_spec(built("default"), process)["securityContext"]["runAsUser"]
+        assert final().arguments("USER") == [f"{user}:{user}"]
+        assert "command" not in container(built("default"), process)
+        ports += container(built("default"), process)["ports"]
+    assert final().arguments("EXPOSE") == [" ".join(str(port["containerPort"]) for port in ports)]
     assert [json.loads(a) for a in final().arguments("ENTRYPOINT")] == [["gpuspec"]]
-    assert "command" not in container(built("own-ca"))
 
 
 def test_the_image_says_what_it_is() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -9,15 +10,18 @@ import ssl
 import subprocess
 import sys
 import tempfile
-from base64 import b64decode
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
 import pytest
 
+from certs.authority import create_authority, for_service, issue
 from tests.cluster.api import wait_until
 from tests.cluster.ports import free_ports
 from tests.contract.dockerfile import Follower, files, parse
@@ -28,7 +32,6 @@ from tests.contract.kustomize import (
     Document,
     built,
     container,
-    one,
     webhook,
 )
 from tests.contract.test_requirements import pins
@@ -150,30 +153,100 @@ def test_the_installed_command_works_without_writing_anything(image: Image) -> N
     assert list(files(image.root)) == before
 
 
-def test_the_deployments_command_serves_what_the_api_server_and_the_kubelet_ask(
+def test_the_webhooks_command_serves_what_the_api_server_and_the_kubelet_ask(
     image: Image,
 ) -> None:
     """Every path in the manifests is answered, under the certificate's real name."""
-    installation = built("own-ca")
-    mounted = image.root / "etc/gpuspec"
-    mount(installation, mounted)
-    before = list(files(image.root))
-    (port,) = free_ports(["webhook"], "127.0.0.1").values()
-    arguments = [
-        argument.replace("/etc/gpuspec", str(mounted)).replace(":8443", f":{port}")
-        for argument in container(installation)["args"]
-    ]
-    with image.running("gpuspec", *arguments, "--drain-seconds=0") as service:
-        wait_until(lambda: accepts(port) or service.poll(), timeout=30, what="the service")
-        ask_every_path(installation, f"https://127.0.0.1:{port}", mounted / "tls/ca.crt")
+    installation = built("default")
+    tls = image.root / "etc/gpuspec/tls"
+    mount_certificate(tls)
+    with deployed(image, "webhook", "--drain-seconds=0") as (service, port):
+        ask_every_path(installation, f"https://127.0.0.1:{port}", tls / "ca.crt")
     assert service.returncode == 0
-    assert list(files(image.root)) == before
+
+
+def test_the_controllers_command_answers_what_the_kubelet_asks(image: Image) -> None:
+    with deployed(image, "controller") as (process, port):
+        for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+            asked = container(built("default"), "controller")[probe]["httpGet"]["path"]
+            answer = httpx.get(f"http://127.0.0.1:{port}{asked}", trust_env=False)
+            assert answer.status_code == 200
+    assert process.returncode == 0
+
+
+def mount_certificate(folder: Path) -> None:
+    """Write what the Secret of the webhook's Pods holds, as these would see it."""
+    now, day = datetime.now(UTC), timedelta(days=1)
+    authority = create_authority("test", now=now, lifetime=2 * day)
+    server = issue(authority, for_service(SERVICE, NAMESPACE), now=now, lifetime=day)
+    folder.mkdir(parents=True)
+    (folder / "ca.crt").write_bytes(authority.certificate)
+    (folder / "tls.crt").write_bytes(server.certificate)
+    (folder / "tls.key").write_bytes(server.key)
+
+
+@contextmanager
+def deployed(
+    image: Image, process: str, *more: str
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A Deployment's command in a cluster that has nothing of what it asks for; and its port."""
+    (port,) = free_ports([process], "127.0.0.1").values()
+    (served,) = container(built("default"), process)["ports"]
+    arguments = [
+        argument.replace("/etc/gpuspec", str(image.root / "etc/gpuspec")).replace(
+            f":{served['containerPort']}", f":{port}"
+        )
+        for argument in container(built("default"), process)["args"]
+    ]
+    with empty_api_server() as server:
+        kubeconfig = write_kubeconfig(image.root / "kubeconfig", server)
+        before = list(files(image.root))
+        to_cluster = f"--kubeconfig={kubeconfig}"
+        with image.running("gpuspec", *arguments, to_cluster, *more) as running:
+            wait_until(lambda: accepts(port) or running.poll(), timeout=30, what=process)
+            yield running, port
+        assert list(files(image.root)) == before
+
+
+@contextmanager
+def empty_api_server() -> Iterator[str]:
+    """The address of one that has no object and no kind of object."""
+
+    class Nothing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        def do_POST(self) -> None:
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Nothing) as server:
+        serving = threading.Thread(target=server.serve_forever)
+        serving.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        serving.join()
+
+
+def write_kubeconfig(to: Path, server: str) -> Path:
+    """A kubeconfig (JSON is YAML) that whoever runs the image may read."""
+    document = {
+        "clusters": [{"name": "x", "cluster": {"server": server}}],
+        "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+        "users": [{"name": "x", "user": {"token": "x"}}],
+        "current-context": "x",
+    }
+    to.write_text(json.dumps(document))
+    return to
 
 
 def ask_every_path(installation: tuple[Document, ...], url: str, authority: Path) -> None:
     trust = ssl.create_default_context(cafile=authority)
     name = {"sni_hostname": f"{SERVICE}.{NAMESPACE}.svc"}
     with httpx.Client(verify=trust, base_url=url, trust_env=False) as client:
+        wait_until(lambda: client.get("/readyz", extensions=name).is_success, timeout=30, what="it")
         for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
             asked = container(installation)[probe]["httpGet"]["path"]
             assert client.get(asked, extensions=name).status_code == 200
@@ -181,16 +254,6 @@ def ask_every_path(installation: tuple[Document, ...], url: str, authority: Path
         answer = client.post(path, json=REVIEW, extensions=name)
         assert (answer.status_code, answer.json()["response"]["allowed"]) == (200, True)
         assert answer.json()["response"]["patchType"] == "JSONPatch"
-
-
-def mount(installation: tuple[Document, ...], folder: Path) -> None:
-    """Write the ConfigMap's and the Secret's files where the Pod would see them."""
-    secret = {k: b64decode(v) for k, v in one(installation, "Secret")["data"].items()}
-    table = {k: v.encode() for k, v in one(installation, "ConfigMap")["data"].items()}
-    for name, contents in (("tls", secret), ("table", table)):
-        (folder / name).mkdir(parents=True)
-        for file, content in contents.items():
-            (folder / name / file).write_bytes(content)
 
 
 def accepts(port: int) -> bool:

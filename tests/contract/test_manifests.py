@@ -6,45 +6,69 @@ import shutil
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 
+from tests.contract import crd
 from tests.contract.kustomize import (
     MANIFESTS,
     NAMESPACE,
     OVERLAYS,
+    PROCESSES,
     REPOSITORY,
     SERVICE,
     Document,
     build,
     built,
     container,
+    deployment,
+    flags,
     one,
     pod_spec,
-    serve_flags,
+    validating_webhook,
     webhook,
 )
+from webhook.cli.controller import controller
 from webhook.cli.serve import serve
+from webhook.terms import TABLE_GROUP, TABLE_PLURAL
 
 Installation = tuple[Document, ...]
 
 CLUSTER_SCOPED = {
     "Namespace",
+    "CustomResourceDefinition",
+    "ClusterRole",
+    "ClusterRoleBinding",
     "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionPolicyBinding",
 }
 SHARED = [
     ("Namespace", NAMESPACE),
     ("ResourceQuota", "gpuspec-critical-pods"),
-    ("ServiceAccount", "gpuspec-webhook"),
-    ("ConfigMap", "gpuspec-table"),
+    ("CustomResourceDefinition", "selectiontables.gpuspec.preferred.jp"),
+    ("ClusterRole", "gpuspec-view"),
+    ("ClusterRoleBinding", "gpuspec-view"),
+    *(
+        (kind, f"gpuspec-{process}")
+        for process in PROCESSES
+        for kind in (
+            "ServiceAccount",
+            "ClusterRole",
+            "ClusterRoleBinding",
+            "Deployment",
+            "PodDisruptionBudget",
+            "NetworkPolicy",
+        )
+    ),
+    ("Role", "gpuspec-controller"),
+    ("RoleBinding", "gpuspec-controller"),
     ("Service", SERVICE),
-    ("Deployment", "gpuspec-webhook"),
-    ("PodDisruptionBudget", "gpuspec-webhook"),
-    ("NetworkPolicy", "gpuspec-webhook"),
     ("ValidatingAdmissionPolicy", "gpuspec-guard"),
     ("ValidatingAdmissionPolicyBinding", "gpuspec-guard"),
     ("MutatingWebhookConfiguration", "zz-gpuspec"),
+    ("ValidatingWebhookConfiguration", "zz-gpuspec"),
 ]
 CERTIFICATES = {
     "cert-manager": [
@@ -53,22 +77,30 @@ CERTIFICATES = {
         ("Issuer", "gpuspec-ca"),
         ("Issuer", "gpuspec-root"),
     ],
-    "own-ca": [("Secret", "gpuspec-webhook-tls")],
+    "default": [
+        ("Role", "gpuspec-certificates"),
+        ("RoleBinding", "gpuspec-certificates"),
+        ("ClusterRole", "gpuspec-certificates"),
+        ("ClusterRoleBinding", "gpuspec-certificates"),
+    ],
 }
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_an_installation_is_these_objects_and_no_others(overlay: str) -> None:
-    """Above all no Role and no binding: the service needs no permission, so it has none."""
+    """No Secret among them, and no SelectionTable: both are made in the cluster, and stay."""
     objects = [(d["kind"], d["metadata"]["name"]) for d in built(overlay)]
     assert sorted(objects) == sorted(SHARED + CERTIFICATES[overlay])
 
 
-def test_the_namespace_comes_first_and_the_webhook_configuration_last(
+def test_what_others_need_comes_first_and_the_webhook_configurations_last(
     installation: Installation,
 ) -> None:
+    """Then one `kubectl apply` is enough: whatever is named exists before whoever names it."""
     kinds = [document["kind"] for document in installation]
-    assert (kinds[0], kinds[-1]) == ("Namespace", "MutatingWebhookConfiguration")
+    assert kinds[:3] == ["Namespace", "ResourceQuota", "CustomResourceDefinition"]
+    assert kinds[-2:] == ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
+    assert kinds.index("Deployment") > kinds.index("ClusterRoleBinding")
 
 
 def test_every_object_is_labelled_and_lives_in_our_namespace(installation: Installation) -> None:
@@ -87,13 +119,13 @@ def test_the_namespace_demands_restricted_pods(installation: Installation) -> No
     }
 
 
-def test_the_pod_may_do_nothing_but_serve(installation: Installation) -> None:
-    spec, main = pod_spec(installation), container(installation)
-    assert spec["securityContext"] == {
+def test_the_pod_may_do_nothing_but_its_work(installation: Installation, process: str) -> None:
+    spec, main = pod_spec(installation, process), container(installation, process)
+    group = {"fsGroup": 65532} if process == "webhook" else {}  # the certificate's
+    assert spec["securityContext"] == group | {
         "runAsNonRoot": True,
         "runAsUser": 65532,
         "runAsGroup": 65532,
-        "fsGroup": 65532,
         "seccompProfile": {"type": "RuntimeDefault"},
     }
     assert main["securityContext"] == {
@@ -103,22 +135,20 @@ def test_the_pod_may_do_nothing_but_serve(installation: Installation) -> None:
         "readOnlyRootFilesystem": True,
     }
     assert not spec.keys() & {"hostNetwork", "hostPID", "hostIPC", "initContainers"}
-    assert {next(iter(volume.keys() - {"name"})) for volume in spec["volumes"]} == {
-        "configMap",
-        "secret",
-    }
     assert not any("hostPort" in port for port in main["ports"])
 
 
-def test_the_service_account_has_no_token_to_steal(installation: Installation) -> None:
-    account = one(installation, "ServiceAccount")
+def test_only_the_processes_get_their_accounts_tokens(
+    installation: Installation, process: str
+) -> None:
+    account = one(installation, "ServiceAccount", f"gpuspec-{process}")
     assert account["automountServiceAccountToken"] is False
-    assert pod_spec(installation)["serviceAccountName"] == account["metadata"]["name"]
-    assert pod_spec(installation)["automountServiceAccountToken"] is False
+    assert pod_spec(installation, process)["serviceAccountName"] == account["metadata"]["name"]
+    assert pod_spec(installation, process)["automountServiceAccountToken"] is True
 
 
-def test_memory_is_bounded_and_cpu_is_not(installation: Installation) -> None:
-    resources = container(installation)["resources"]
+def test_memory_is_bounded_and_cpu_is_not(installation: Installation, process: str) -> None:
+    resources = container(installation, process)["resources"]
     assert resources["requests"].keys() == {"cpu", "memory"}
     assert resources["limits"].keys() == {"memory"}
 
@@ -126,39 +156,47 @@ def test_memory_is_bounded_and_cpu_is_not(installation: Installation) -> None:
 def test_the_quota_admits_the_priority_of_our_pods_and_a_rollout(
     installation: Installation,
 ) -> None:
-    """Where system priorities need a quota, Pods of the Deployment would be refused without it."""
+    """Where system priorities need a quota, our Pods would be refused without it."""
     quota = one(installation, "ResourceQuota")["spec"]
     (scope,) = quota["scopeSelector"]["matchExpressions"]
     assert (scope["scopeName"], scope["operator"]) == ("PriorityClass", "In")
-    assert scope["values"] == [pod_spec(installation)["priorityClassName"]]
-    replicas = one(installation, "Deployment")["spec"]["replicas"]
-    assert int(quota["hard"]["pods"]) >= 2 * replicas + 1
+    replicas = 0
+    for process in PROCESSES:
+        assert scope["values"] == [pod_spec(installation, process)["priorityClassName"]]
+        replicas += deployment(installation, process)["spec"]["replicas"]
+    # all of them leaving while as many are there, and one more each for the rollout
+    assert int(quota["hard"]["pods"]) >= 2 * replicas + len(PROCESSES)
 
 
-def test_every_selector_finds_the_pods(installation: Installation) -> None:
-    labels = one(installation, "Deployment")["spec"]["template"]["metadata"]["labels"]
-    spec = pod_spec(installation)
-    (spread,) = spec["topologySpreadConstraints"]
+def test_every_selector_finds_the_pods(installation: Installation, process: str) -> None:
+    name = f"gpuspec-{process}"
+    found = deployment(installation, process)["spec"]
+    spec = pod_spec(installation, process)
     (apart,) = spec["affinity"]["podAntiAffinity"][
         "preferredDuringSchedulingIgnoredDuringExecution"
     ]
+    wanted = {"app.kubernetes.io/name": "gpuspec", "app.kubernetes.io/component": process}
     for selector in (
-        one(installation, "Deployment")["spec"]["selector"]["matchLabels"],
-        one(installation, "Service")["spec"]["selector"],
-        one(installation, "PodDisruptionBudget")["spec"]["selector"]["matchLabels"],
-        one(installation, "NetworkPolicy")["spec"]["podSelector"]["matchLabels"],
-        spread["labelSelector"]["matchLabels"],
+        found["selector"]["matchLabels"],
+        one(installation, "PodDisruptionBudget", name)["spec"]["selector"]["matchLabels"],
+        one(installation, "NetworkPolicy", name)["spec"]["podSelector"]["matchLabels"],
         apart["podAffinityTerm"]["labelSelector"]["matchLabels"],
+        *(c["labelSelector"]["matchLabels"] for c in spec.get("topologySpreadConstraints", ())),
     ):
-        assert selector
-        assert selector.items() <= labels.items()
+        assert selector == wanted
+    assert wanted.items() <= found["template"]["metadata"]["labels"].items()
 
 
-def test_one_replica_always_stays(installation: Installation) -> None:
-    deployment = one(installation, "Deployment")["spec"]
-    assert deployment["replicas"] == 2
-    assert deployment["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
-    budget = one(installation, "PodDisruptionBudget")["spec"]
+def test_the_service_finds_the_webhook_and_nothing_else(installation: Installation) -> None:
+    selector = one(installation, "Service")["spec"]["selector"]
+    assert selector == deployment(installation)["spec"]["selector"]["matchLabels"]
+
+
+def test_one_replica_always_stays(installation: Installation, process: str) -> None:
+    spec = deployment(installation, process)["spec"]
+    assert spec["replicas"] == 2
+    assert spec["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
+    budget = one(installation, "PodDisruptionBudget", f"gpuspec-{process}")["spec"]
     assert budget["maxUnavailable"] == 1
     assert budget["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
 
@@ -174,77 +212,126 @@ def test_the_one_port_is_the_same_for_everybody(installation: Installation) -> N
         "path": "/mutate",
         "port": served["port"],
     }
-    assert serve_flags(installation)["--listen"] == f"[::]:{port['containerPort']}"
+    assert validating_webhook(installation)["clientConfig"]["service"] == {
+        "name": SERVICE,
+        "namespace": NAMESPACE,
+        "path": "/validate",
+        "port": served["port"],
+    }
+    assert flags(installation)["--listen"] == f"[::]:{port['containerPort']}"
     for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
         asked = container(installation)[probe]["httpGet"]
         assert (asked["port"], asked["scheme"]) == (port["name"], "HTTPS")
 
 
-def test_the_network_lets_callers_in_and_nothing_out(installation: Installation) -> None:
-    (port,) = container(installation)["ports"]
-    policy = one(installation, "NetworkPolicy")["spec"]
+def test_the_controllers_one_port_is_the_same_for_everybody(installation: Installation) -> None:
+    (port,) = container(installation, "controller")["ports"]
+    assert flags(installation, "controller")["--listen"] == f"[::]:{port['containerPort']}"
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        asked = container(installation, "controller")[probe]["httpGet"]
+        assert asked == {"path": "/healthz", "port": port["name"]}
+
+
+def test_the_network_lets_callers_in_and_to_the_api_server_out(
+    installation: Installation, process: str
+) -> None:
+    (port,) = container(installation, process)["ports"]
+    policy = one(installation, "NetworkPolicy", f"gpuspec-{process}")["spec"]
     assert sorted(policy["policyTypes"]) == ["Egress", "Ingress"]
     assert policy["ingress"] == [{"ports": [{"port": port["name"], "protocol": "TCP"}]}]
-    assert "egress" not in policy
+    api_server = [{"port": number, "protocol": "TCP"} for number in (443, 6443)]
+    assert policy["egress"] == [{"ports": api_server}]
 
 
-def test_files_are_mounted_as_directories_that_follow_their_source(
+def test_the_certificate_is_mounted_as_a_directory_that_follows_its_source(
     installation: Installation,
 ) -> None:
-    mounts = {mount["name"]: mount for mount in container(installation)["volumeMounts"]}
-    assert all(m["readOnly"] and "subPath" not in m for m in mounts.values())
-    volumes = {volume["name"]: volume for volume in pod_spec(installation)["volumes"]}
-    given = serve_flags(installation)
-
-    assert volumes["table"]["configMap"] == {"name": "gpuspec-table"}
-    (file,) = one(installation, "ConfigMap", "gpuspec-table")["data"]
-    assert given["--table"] == f"{mounts['table']['mountPath']}/{file}"
-
-    assert volumes["tls"]["secret"] == {"defaultMode": 0o440, "secretName": "gpuspec-webhook-tls"}
-    assert given["--tls-cert"] == f"{mounts['tls']['mountPath']}/tls.crt"
-    assert given["--tls-key"] == f"{mounts['tls']['mountPath']}/tls.key"
+    """The volume is not optional, so that the webhook starts when there is a certificate."""
+    (mount,) = container(installation)["volumeMounts"]
+    assert mount == {"name": "tls", "mountPath": "/etc/gpuspec/tls", "readOnly": True}
+    (volume,) = pod_spec(installation)["volumes"]
+    secret = {"defaultMode": 0o440, "secretName": "gpuspec-webhook-tls"}
+    assert volume == {"name": "tls", "secret": secret}
+    given = flags(installation)
+    assert given["--tls-cert"] == f"{mount['mountPath']}/tls.crt"
+    assert given["--tls-key"] == f"{mount['mountPath']}/tls.key"
 
 
-def test_the_shipped_table_is_the_built_in_one(installation: Installation) -> None:
-    shipped = (MANIFESTS / "base/table.yaml").read_bytes()
-    built_in = (REPOSITORY / "selection_spec/data/default-table.yaml").read_bytes()
-    assert shipped == built_in, "run `make manifests`"
-    assert one(installation, "ConfigMap")["data"]["table.yaml"].encode() == shipped
+def test_the_controller_mounts_nothing(installation: Installation) -> None:
+    assert "volumes" not in pod_spec(installation, "controller")
 
 
-def test_an_overlay_brings_a_registry_and_a_table_of_its_own(tmp_path: Path) -> None:
-    shutil.copytree(MANIFESTS, tmp_path / "manifests", ignore=shutil.ignore_patterns("pki"))
+def test_the_shipped_resource_definition_is_made_from_the_model() -> None:
+    shipped = (MANIFESTS / "base/crd.yaml").read_text()
+    assert shipped == crd.text(), "run `make manifests`"
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_an_overlay_of_your_own_brings_the_registry(tmp_path: Path, overlay: str) -> None:
+    shutil.copytree(MANIFESTS, tmp_path / "manifests")
     mine = tmp_path / "manifests/overlays/mine"
     mine.mkdir()
-    (mine / "table.yaml").write_text("kind: SelectionTable\n")
     (mine / "kustomization.yaml").write_text(
-        """\
-resources: [../cert-manager]
+        f"""\
+resources: [../{overlay}]
 images:
   - name: gpuspec
     newName: registry.example.com/team/gpuspec
-configMapGenerator:
-  - name: gpuspec-table
-    namespace: gpuspec-system
-    behavior: replace
-    files: [table.yaml]
 """
     )
     theirs = build(mine)
-    assert one(theirs, "ConfigMap")["data"] == {"table.yaml": "kind: SelectionTable\n"}
-    assert one(theirs, "ConfigMap")["metadata"] == one(built("own-ca"), "ConfigMap")["metadata"]
-    assert container(theirs)["image"] == "registry.example.com/team/gpuspec:0.1.0"
-    assert len(theirs) == len(built("cert-manager"))
+    for process in PROCESSES:
+        image = "registry.example.com/team/gpuspec:0.1.0"
+        assert container(theirs, process)["image"] == image
+    assert len(theirs) == len(built(overlay))
 
 
-def test_the_command_takes_the_flags(installation: Installation) -> None:
-    command, *arguments = container(installation)["args"]
-    assert command == serve.name
-    given, told = serve_flags(installation), serve.make_context("serve", arguments).params
-    assert told["listen"] == given["--listen"]
-    assert [told["table"], told["tls_cert"], told["tls_key"]] == [
-        Path(given[flag]) for flag in ("--table", "--tls-cert", "--tls-key")
+@pytest.mark.parametrize(
+    ("process", "command"), [("webhook", serve), ("controller", controller)], ids=PROCESSES
+)
+def test_the_command_takes_the_flags(
+    installation: Installation, process: str, command: click.Command
+) -> None:
+    name, *arguments = container(installation, process)["args"]
+    assert name == command.name
+    told = command.make_context(name, arguments).params
+    for flag, value in flags(installation, process).items():
+        if value:
+            assert str(told[flag.strip("-").replace("-", "_")]).removesuffix(".0") == value
+    assert told["table_name"] == "default"
+
+
+def test_cert_manager_and_the_controller_never_both_make_certificates() -> None:
+    assert "--no-certificates" in flags(built("cert-manager"), "controller")
+    _, *arguments = container(built("default"), "controller")["args"]
+    assert controller.make_context("controller", arguments).params["certificates"] is True
+
+
+def test_with_cert_manager_nobody_of_ours_may_see_a_secret_or_a_webhook_configuration() -> None:
+    theirs = {"secrets", "mutatingwebhookconfigurations", "validatingwebhookconfigurations"}
+    assert granted_resources("default") - granted_resources("cert-manager") == theirs
+    assert granted_resources("cert-manager") <= granted_resources("default")
+
+
+def granted_resources(overlay: str) -> set[str]:
+    roles = (d for d in built(overlay) if d["kind"] in {"Role", "ClusterRole"})
+    return {name for role in roles for rule in role["rules"] for name in rule["resources"]}
+
+
+def test_everybody_may_read_tables_and_nothing_else(installation: Installation) -> None:
+    role, binding = (
+        one(installation, kind, "gpuspec-view") for kind in ("ClusterRole", "ClusterRoleBinding")
+    )
+    assert role["rules"] == [
+        {
+            "apiGroups": [TABLE_GROUP],
+            "resources": [TABLE_PLURAL],
+            "verbs": ["get", "list", "watch"],
+        }
     ]
+    assert role["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert [subject["name"] for subject in binding["subjects"]] == ["system:authenticated"]
 
 
 def test_the_kubelet_waits_until_the_last_request_is_answered(installation: Installation) -> None:
@@ -255,6 +342,6 @@ def test_the_kubelet_waits_until_the_last_request_is_answered(installation: Inst
     assert pod_spec(installation)["terminationGracePeriodSeconds"] >= longest + 5
 
 
-def test_image_version_is_the_project_version(installation: Installation) -> None:
+def test_image_version_is_the_project_version(installation: Installation, process: str) -> None:
     version = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
-    assert container(installation)["image"] == f"gpuspec:{version}"
+    assert container(installation, process)["image"] == f"gpuspec:{version}"

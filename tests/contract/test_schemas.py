@@ -7,7 +7,7 @@ import copy
 import pytest
 from kubernetes_validate import ValidationError, validate  # type: ignore[import-untyped]
 
-from tests.contract.kustomize import Document, built, one
+from tests.contract.kustomize import Document, built, deployment
 
 VERSIONS = ("1.35", "1.36", "1.37")
 
@@ -24,7 +24,7 @@ def test_every_object_is_valid(installation: tuple[Document, ...], version: str)
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_field_that_the_api_does_not_know_is_found(version: str) -> None:
-    misspelt = copy.deepcopy(one(built("own-ca"), "Deployment"))
+    misspelt = copy.deepcopy(deployment(built("default")))
     misspelt["spec"]["template"]["spec"]["containers"][0]["livenessprobe"] = {}
     with pytest.raises(ValidationError, match="livenessprobe"):
         validate(misspelt, version, strict=True)

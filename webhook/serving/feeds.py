@@ -8,11 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from selection_spec.errors import GpuspecError
 from webhook.serving.files import FileWatch, Unreadable, read_together
 from webhook.serving.live_certificate import LiveCertificate, UnusableCertificateError
 from webhook.serving.live_table import LiveTable, located
+
+
+class Feed(Protocol):
+    """Something that keeps a live value fresh."""
+
+    def begin(self) -> tuple[str, ...]:
+        """Start, and return why nothing can be served, a line each; usually nothing."""
+
+    def look(self) -> None:
+        """Do what is due; called again and again, never twice at once."""
+
+    def end(self) -> None:
+        """Stop whatever goes on beside ``look``."""
 
 
 class TableFeed:
@@ -42,6 +56,9 @@ class TableFeed:
             self._live.refuse((found.reason,))
         elif found is not None:
             self._live.offer(found.files[0], str(self._path))
+
+    def end(self) -> None:
+        """Do nothing: nothing goes on beside ``look``."""
 
 
 class CertificateFeed:
@@ -95,6 +112,9 @@ class CertificateFeed:
         elif found is not None:
             certificate, key = found.files
             self._live.offer(certificate, key, self._source)
+
+    def end(self) -> None:
+        """Do nothing: nothing goes on beside ``look``."""
 
     @property
     def _source(self) -> str:

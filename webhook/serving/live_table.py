@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from selection_spec.availability import Availability
 from selection_spec.errors import GpuspecError
 from selection_spec.table import Table
 from webhook.logs import Log
@@ -24,6 +25,8 @@ class LiveTable:
         problems: What is wrong with the newest table that was offered, a line each; empty when
             that is the one in use.
         loaded_at: When the table in use was taken up.
+        source: Where the table in use comes from.
+        unreached: Why the place that tables come from cannot be looked at; "" while it can.
     """
 
     def __init__(
@@ -41,6 +44,8 @@ class LiveTable:
         self.snapshot: Snapshot | None = None
         self.problems: tuple[str, ...] = ()
         self.loaded_at: datetime | None = None
+        self.source = ""
+        self.unreached = ""
 
     def offer(self, text: bytes, source: str) -> bool:
         """Take up a table if it is good; say why where it is not.
@@ -75,6 +80,7 @@ class LiveTable:
         self.snapshot = Snapshot(table)
         self.problems = ()
         self.loaded_at = self._clock()
+        self.source = source
         self._metrics.table_in_use(table.name, table.digest)
         self._metrics.table_reloaded(Reload.SUCCESS)
         self._log.info(
@@ -84,6 +90,25 @@ class LiveTable:
             rows=len(table.rows),
             source=source,
         )
+
+    def know(self, availability: Availability) -> None:
+        """Decide by this live status of the table's rows from now on (semantics D7).
+
+        Only a status that differs makes a new snapshot: one that does loses what it remembers.
+        """
+        snapshot = self.snapshot
+        if snapshot is not None and snapshot.availability != availability:
+            self.snapshot = Snapshot(snapshot.table, availability)
+
+    def unreachable(self, why: str) -> None:
+        """Say why nothing newer can be looked for, or with "" that it can; what is in use stays."""
+        if why != self.unreached:
+            self.unreached = why
+            self._metrics.table_reached(reached=not why)
+            if why:
+                self._log.error("cannot follow the table, the one in use stays", why=why)
+            else:
+                self._log.info("following the table again")
 
     def refuse(self, problems: tuple[str, ...]) -> None:
         """Keep what is in use and remember why the newest is not."""

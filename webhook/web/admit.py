@@ -1,4 +1,4 @@
-"""``POST /mutate``: one AdmissionReview in, one out.
+"""``POST /mutate`` and ``/validate``: one AdmissionReview in, one out.
 
 This is the hot path: it is a plain ASGI application, without a framework's request and response
 objects and without a model of the body, which together would cost more than the decision does.
@@ -6,6 +6,7 @@ objects and without a model of the body, which together would cost more than the
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from time import perf_counter
 
@@ -16,12 +17,11 @@ from webhook.admission.decide import Decision
 from webhook.admission.review import Undecidable
 from webhook.admission.translate import Verdict
 from webhook.metrics import Outcome
-from webhook.snapshot import Snapshot
 from webhook.web.body import ClientGoneError
 from webhook.web.state import WebState
 from webhook.web.status import Refusal, RefusedError, status_body
 
-Decide = Callable[[object, Snapshot], Decision]
+Decide = Callable[[object], Decision]
 
 _JSON = (b"content-type", b"application/json")
 _CLOSE = (b"connection", b"close")
@@ -38,20 +38,26 @@ class Admit:
     cannot be decided (R6). A bug in the decision ends as a 500 with its traceback in the log.
 
     Args:
-        decide: What answers a review; ``webhook.admission.decide`` or one like it.
-        state: The live table, and where to count and log.
+        decide: What answers a review. It may raise ``RefusedError`` where it cannot.
+        state: Where to count and log.
+        aside: Whether to decide in a thread, because it takes long enough to keep others waiting.
     """
 
-    def __init__(self, decide: Decide, state: WebState) -> None:
+    def __init__(self, decide: Decide, state: WebState, *, aside: bool = False) -> None:
         self._decide = decide
         self._state = state
+        self._aside = aside
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request (ASGI)."""
         started = perf_counter()
         try:
             body = await self._state.bodies.read(scope, receive)
-            status, payload = 200, self._answer(body, started)
+            if self._aside:
+                payload = await asyncio.to_thread(self._answer, body, started)
+            else:
+                payload = self._answer(body, started)
+            status = 200
         except ClientGoneError:
             return
         except RefusedError as refused:
@@ -64,15 +70,12 @@ class Admit:
         await send({"type": "http.response.body", "body": payload})
 
     def _answer(self, body: bytes | bytearray, started: float) -> bytes:
-        snapshot = self._state.table.snapshot
-        if snapshot is None:
-            raise RefusedError(
-                503, Refusal.NO_TABLE, "there is no selection table yet; /readyz says why"
-            )
         review = _parsed(body)
         try:
-            decision = self._decide(review, snapshot)
+            decision = self._decide(review)
             payload = orjson.dumps(decision.answer)
+        except RefusedError:
+            raise
         except Undecidable as undecidable:
             raise RefusedError(
                 undecidable.status, Refusal.UNDECIDABLE, undecidable.message

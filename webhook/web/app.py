@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
+from webhook.admission.decide import Decision
 from webhook.admission.decide import decide as decide_pod
+from webhook.admission.tables import decide_table
+from webhook.snapshot import Snapshot
 from webhook.web.admit import Admit, Decide
 from webhook.web.fast_lane import FastLane
 from webhook.web.probes import router
 from webhook.web.state import WebState
-from webhook.web.status import status_body
+from webhook.web.status import Refusal, RefusedError, status_body
+
+DecidePod = Callable[[object, Snapshot], Decision]
 
 
-def create_app(state: WebState, *, decide: Decide = decide_pod) -> FastAPI:
+def create_app(
+    state: WebState, *, decide: DecidePod = decide_pod, table_in_use: str = "default"
+) -> FastAPI:
     """Put the web layer together.
 
     Args:
         state: The live values behind the routes.
         decide: What answers the reviews that are sent to ``/mutate``.
+        table_in_use: The name of the SelectionTable that ``/validate`` protects from deletion.
     """
     app = FastAPI(
         title="gpuspec",
@@ -30,7 +39,11 @@ def create_app(state: WebState, *, decide: Decide = decide_pod) -> FastAPI:
         openapi_url=None,
         redirect_slashes=False,  # a client that is redirected sends its review twice
     )
-    lanes = {"/mutate": Admit(decide, state)}
+    lanes = {
+        "/mutate": Admit(_by_live_table(decide, state), state),
+        # A table of a thousand rows takes long enough to check for Pods to notice.
+        "/validate": Admit(partial(decide_table, in_use=table_in_use), state, aside=True),
+    }
     for path, lane in lanes.items():
         app.router.routes.append(Route(path, lane, methods=["POST"]))
     app.include_router(router(state))
@@ -40,12 +53,26 @@ def create_app(state: WebState, *, decide: Decide = decide_pod) -> FastAPI:
     return app
 
 
+def _by_live_table(decide: DecidePod, state: WebState) -> Decide:
+    """Return what decides by the table of the moment."""
+
+    def decide_now(review: object) -> Decision:
+        snapshot = state.table.snapshot
+        if snapshot is None:
+            raise RefusedError(
+                503, Refusal.NO_TABLE, "there is no selection table yet; /readyz says why"
+            )
+        return decide(review, snapshot)
+
+    return decide_now
+
+
 async def _http_error(request: Request, error: Exception) -> Response:
     """Answer what routing refuses: unknown paths and methods."""
     if not isinstance(error, HTTPException):
         raise error
     text = {
-        404: f"there is nothing at {request.url.path[:100]}; reviews go to /mutate",
+        404: f"there is nothing at {request.url.path[:100]}; reviews go to /mutate or /validate",
         405: f"{request.method} is not served at {request.url.path}",
     }.get(error.status_code, str(error.detail))
     return _status(error.status_code, text, error.headers)

@@ -67,15 +67,17 @@ def router(state: WebState) -> APIRouter:
 
 def _table(table: LiveTable) -> dict[str, object]:
     snapshot = table.snapshot
+    problems = (*table.problems, *filter(None, (table.unreached,)))
     if snapshot is None:
-        return {"ok": False, "problems": table.problems or ("no table was loaded yet",)}
+        return {"ok": False, "problems": problems or ("no table was loaded yet",)}
     return {
         "ok": True,
         "name": snapshot.table.name,
         "digest": snapshot.digest,
         "rows": len(snapshot.table.rows),
+        "source": table.source,
         "loadedAt": table.loaded_at,
-        "problems": table.problems,
+        "problems": problems,
     }
 
 

@@ -1,7 +1,4 @@
-"""The composition root: from settings to a running service, and out again without losing anything.
-
-Nothing else makes these objects, and nothing here decides anything.
-"""
+"""``gpuspec serve``: from settings to a running service."""
 
 from __future__ import annotations
 
@@ -15,17 +12,20 @@ from collections.abc import Callable
 
 import webhook
 from selection_spec.table import builtin_table, load_table
+from webhook.inventory.table_object import load_table_text
 from webhook.logs import LibraryLines, Log, utc_now
 from webhook.metrics import Metrics
-from webhook.serving.feeds import CertificateFeed, TableFeed
+from webhook.serving.feeds import CertificateFeed, Feed, TableFeed
 from webhook.serving.live_certificate import LiveCertificate
 from webhook.serving.live_table import LiveTable
 from webhook.serving.self_signed import SelfSigned
-from webhook.settings import Address, CertificateFiles, Settings
+from webhook.settings import Address, CertificateFiles, Settings, TableName
+from webhook.terms import DEFAULT_TABLE
 from webhook.web.app import create_app
 from webhook.web.body import BodyReader
 from webhook.web.server import Server
 from webhook.web.state import Draining, WebState
+from webhook.wiring import CannotStartError, writer
 
 # Connections that wait to be accepted. The kernel cuts this to its own limit, 4,096 where nobody
 # changed it; a burst of creates opens some hundred.
@@ -44,14 +44,6 @@ _FLUSH_S = 0.1
 _LATE_S = 0.5
 
 
-class CannotStartError(Exception):
-    """The service cannot start; carries every problem that was found, not only the first."""
-
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = problems
-
-
 def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     """Serve until a signal asks to stop.
 
@@ -62,7 +54,7 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     Raises:
         CannotStartError: A file cannot be used or the address is not free.
     """
-    log = Log(_writer(sys.stderr.fileno()))
+    log = Log(writer(sys.stderr.fileno()))
     logging.basicConfig(handlers=[LibraryLines(log)], level=logging.WARNING, force=True)
     logging.captureWarnings(capture=True)
     try:
@@ -80,11 +72,19 @@ class _Service:
         self._settings = settings
         self._log = log
         self._metrics = Metrics()
-        self._table = LiveTable(load=load_table, metrics=self._metrics, log=log, clock=utc_now)
+        from_cluster = isinstance(settings.table, TableName)
+        self._table = LiveTable(
+            load=load_table_text if from_cluster else load_table,
+            metrics=self._metrics,
+            log=log,
+            clock=utc_now,
+        )
         self._certificate = LiveCertificate(metrics=self._metrics, log=log, clock=utc_now)
-        self._feeds: list[TableFeed | CertificateFeed] = [self._certificate_feed()]
+        self._feeds: list[Feed] = [self._certificate_feed()]
         if settings.table is None:
             self._table.use(builtin_table(), "built-in")
+        elif isinstance(settings.table, TableName):
+            self._feeds.append(self._table_resource(settings.table))
         else:
             self._feeds.append(TableFeed(settings.table, self._table))
 
@@ -106,6 +106,18 @@ class _Service:
             gc.set_threshold(*_COLLECT_AFTER)
             with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
                 runner.run(self._serve(server, listener))
+
+    def _table_resource(self, table: TableName) -> Feed:
+        # The client of the API server takes a second to import, and not everybody needs it.
+        from webhook.kube.cluster import connect  # noqa: PLC0415
+        from webhook.kube.errors import UnreachableError  # noqa: PLC0415
+        from webhook.serving.table_resource import TableResource  # noqa: PLC0415
+
+        try:
+            cluster = connect(table.place.kubeconfig, table.place.context)
+        except UnreachableError as error:
+            raise CannotStartError([str(error)]) from error
+        return TableResource(cluster, table.name, self._table, builtin=builtin_table, clock=utc_now)
 
     def _certificate_feed(self) -> CertificateFeed:
         tls = self._settings.tls
@@ -134,7 +146,9 @@ class _Service:
             self._log.info("serving", url=url)
             announce(url)
 
-        return Server(create_app(state), state, self._settings, started)
+        table = self._settings.table
+        in_use = table.name if isinstance(table, TableName) else DEFAULT_TABLE
+        return Server(create_app(state, table_in_use=in_use), state, self._settings, started)
 
     async def _serve(self, server: Server, listener: socket.socket) -> None:
         background = [
@@ -148,6 +162,8 @@ class _Service:
         try:
             await server.serve([listener])
         finally:
+            for feed in self._feeds:
+                feed.end()
             for task in background:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
@@ -191,14 +207,3 @@ def _url(address: Address, listener: socket.socket) -> str:
     everywhere = address.host in {"::", "0.0.0.0"}  # noqa: S104 -- compared, not bound
     host = "localhost" if everywhere else address.host
     return f"https://{Address(host, listener.getsockname()[1])}"
-
-
-def _writer(descriptor: int) -> Callable[[bytes], None]:
-    """Return what writes all of some bytes, past the buffers of Python's own streams."""
-
-    def write(content: bytes) -> None:
-        rest = memoryview(content)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
-
-    return write

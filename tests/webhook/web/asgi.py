@@ -17,8 +17,7 @@ from webhook.admission.decide import decide
 from webhook.metrics import Metrics
 from webhook.serving.live_certificate import LiveCertificate
 from webhook.serving.live_table import LiveTable
-from webhook.web.admit import Decide
-from webhook.web.app import create_app
+from webhook.web.app import DecidePod, create_app
 from webhook.web.body import BodyReader
 from webhook.web.state import Draining, WebState
 
@@ -34,7 +33,7 @@ class Web:
     """
 
     def __init__(
-        self, decide: Decide = decide, *, table: bytes | None = None, with_table: bool = True
+        self, decide: DecidePod = decide, *, table: bytes | None = None, with_table: bool = True
     ) -> None:
         self.book = Logbook()
         self.metrics = Metrics()

@@ -55,6 +55,7 @@ def test_ready(web: Web) -> None:
                 "name": "small",
                 "digest": load_table(table_text()).digest,
                 "rows": 2,
+                "source": "table.yaml",
                 "loadedAt": "2026-06-01T12:00:00+00:00",
                 "problems": [],
             },

@@ -1,0 +1,141 @@
+"""``gpuspec controller``: from settings to running loops, while this process holds the lease."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+from time import monotonic
+
+import webhook
+from webhook.controllers.board import Board
+from webhook.controllers.certificates import (
+    CertificateLoop,
+    CertificateMetrics,
+    CertificatePlaces,
+)
+from webhook.controllers.frame import Frame, Paced
+from webhook.controllers.loop_metrics import LoopMetrics
+from webhook.controllers.observed import Observed
+from webhook.controllers.reserve import ReserveLoop
+from webhook.controllers.table_status import TableStatusLoop
+from webhook.controllers.world import World
+from webhook.kube.cluster import Cluster, connect
+from webhook.kube.election import Clocks, Election, Seat
+from webhook.kube.errors import UnreachableError
+from webhook.logs import LibraryLines, Log, utc_now
+from webhook.settings import ControllerSettings
+from webhook.terms import CONTROLLER_NAME
+from webhook.wiring import CannotStartError, writer
+
+# Of an election's deadline of 10 s, two requests with a retry each fit into this.
+_PATIENCE_S = 2.0
+
+# At most one write of a status in this time, whatever happens to however many nodes (design §7).
+_GATHER_S = 2.0
+# Nothing is written where nothing differs, so these may look sooner.
+_SOON_S = 0.2
+
+
+def control(settings: ControllerSettings) -> None:
+    """Take part in the election, and run the loops while leading, until a signal asks to stop.
+
+    Raises:
+        CannotStartError: There is no cluster to work on, or the address is not free.
+    """
+    log = Log(writer(sys.stderr.fileno()))
+    logging.basicConfig(handlers=[LibraryLines(log)], level=logging.WARNING, force=True)
+    logging.captureWarnings(capture=True)
+    log.info("starting", version=webhook.__version__, settings=settings.effective())
+    try:
+        cluster = connect(settings.place.kubeconfig, settings.place.context)
+    except UnreachableError as error:
+        raise CannotStartError([str(error)]) from error
+    metrics = LoopMetrics()
+    stopping = threading.Event()
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, lambda *_: stopping.set())
+    try:
+        observed = Observed(settings.listen, metrics)
+    except OSError as error:
+        problem = f"cannot listen on {settings.listen}: {error.strerror}; choose another --listen"
+        raise CannotStartError([problem]) from error
+    with observed:
+        _Controller(settings, cluster, metrics, log).run(stopping)
+    log.info("stopped")
+
+
+class _Controller:
+    """One process' part in the election, and what it does when it is elected."""
+
+    def __init__(
+        self, settings: ControllerSettings, cluster: Cluster, metrics: LoopMetrics, log: Log
+    ) -> None:
+        self._settings = settings
+        self._cluster = cluster
+        self._metrics = metrics
+        self._log = log
+        self._certificate_metrics = CertificateMetrics(metrics.registry)
+
+    def run(self, stopping: threading.Event) -> None:
+        """Stand by, lead, stand by again, until ``stopping``."""
+        settings = self._settings
+        election = Election(
+            self._cluster.with_patience(_PATIENCE_S),
+            Seat(settings.namespace, CONTROLLER_NAME, settings.identity),
+            clocks=Clocks(utc_now, monotonic),
+            said=lambda why: self._log.error("cannot take part in the election", why=why),
+        )
+        election.run(stopping, self._lead)
+
+    def _lead(self, lost: threading.Event) -> None:
+        self._log.info("leading", identity=self._settings.identity)
+        self._metrics.leads(leading=True)
+        try:
+            self._loops(lost).run(lost)
+        finally:
+            self._metrics.leads(leading=False)
+            self._log.info("no longer leading", identity=self._settings.identity)
+
+    def _loops(self, lost: threading.Event) -> Frame:
+        status_wake, wake = threading.Event(), threading.Event()
+
+        def changed() -> None:
+            status_wake.set()
+            wake.set()
+
+        def troubled(why: str) -> None:
+            self._log.error("cannot follow a collection", why=why)
+
+        world = World(self._cluster, changed, troubled)
+        board = Board(status_wake.set)
+        in_use = self._settings.table_name
+        loops = [
+            Paced(
+                TableStatusLoop(self._cluster, world, in_use=in_use, board=board),
+                _GATHER_S,
+                status_wake,
+            ),
+            Paced(
+                ReserveLoop(self._cluster, world, in_use=in_use, board=board, log=self._log),
+                _SOON_S,
+                wake,
+            ),
+        ]
+        if self._settings.certificates:
+            loops.append(Paced(self._certificates(), _SOON_S))
+        world.start(lost)
+        return Frame(loops, log=self._log, metrics=self._metrics, clock=utc_now)
+
+    def _certificates(self) -> CertificateLoop:
+        """Return a new loop: what it has waited for counts within one term only."""
+        places = CertificatePlaces(self._settings.namespace)
+        return CertificateLoop(
+            self._cluster,
+            places,
+            places.rules,
+            log=self._log,
+            metrics=self._certificate_metrics,
+            monotonic=monotonic,
+        )
