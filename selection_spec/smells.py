@@ -24,8 +24,10 @@ def smells(spec: TableSpec) -> Found:
     rows = spec.devices
     yield from _never_reached(spec)
     yield from _twins(rows)
-    if not spec.mixed_nodes:
-        yield from _same_nodes(rows)
+    yield from _same_nodes(rows)
+    if spec.mixed_nodes:
+        text = f"mixedNodes changes nothing where output is {spec.output}"
+        yield ("mixedNodes",), _warning(text, "remove it", "D1")
     yield from _foreign_aliases(rows)
     if spec.prefer_cheaper:
         yield from _dearer_though_smaller(rows)
@@ -80,7 +82,7 @@ def _same_nodes(rows: _Rows) -> Found:
         other = first.setdefault((row.os, row.arch, frozenset(labels)), row)
         if other is not row and other.vram != row.vram:
             text = f"{_id(row)} and {_id(other)} know their nodes by the same labels"
-            hint = "tell them apart, or set mixedNodes: true"
+            hint = "tell them apart"
             yield ("devices", number, "nodes"), _warning(text, hint, "D1")
 
 

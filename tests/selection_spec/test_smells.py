@@ -44,6 +44,13 @@ def test_rows_that_differ_in_nothing_but_name() -> None:
 
 
 @pytest.mark.rule("D1")
+def test_mixed_nodes_without_claims() -> None:
+    assert smells(make_row("a30-24gb"), mixedNodes=True) == [
+        "spec.mixedNodes: mixedNodes changes nothing where output is ExtendedResource; remove it"
+    ]
+
+
+@pytest.mark.rule("D1")
 @pytest.mark.parametrize(
     "nodes",
     [
@@ -60,10 +67,9 @@ def test_rows_that_know_their_nodes_by_the_same_labels(nodes: Json) -> None:
     assert smells(*rows) == [
         (
             "spec.devices[1].nodes: a100-80gb and a30-24gb know their nodes by the same labels; "
-            "tell them apart, or set mixedNodes: true"
+            "tell them apart"
         )
     ]
-    assert smells(*rows, mixedNodes=True) == []
     assert smells(rows[0], {**rows[1], "arch": "arm64"}) == []
 
 
