@@ -7,23 +7,23 @@ import threading
 from collections.abc import Iterable
 from socketserver import ThreadingMixIn
 from typing import Self
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from prometheus_client import make_wsgi_app
 
 from webhook.controllers.loop_metrics import LoopMetrics
-from webhook.settings import Address
 
 
 class Observed:
     """Serves both, without TLS, as Prometheus and kubelets expect; a context manager.
 
-    Raises:
-        OSError: The address is not free.
+    Args:
+        listener: Accepts the connections; closed at the end.
+        metrics: What is shown.
     """
 
-    def __init__(self, address: Address, metrics: LoopMetrics) -> None:
+    def __init__(self, listener: socket.socket, metrics: LoopMetrics) -> None:
         exposition = make_wsgi_app(metrics.registry)
 
         def answer(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
@@ -34,13 +34,8 @@ class Observed:
             start("200 OK" if found else "404 Not Found", [("Content-Type", "text/plain")])
             return [b"ok\n" if found else b"there are /metrics and /healthz\n"]
 
-        server = _server_class(address.host)
-        self._server = make_server(address.host, address.port, answer, server, _Quiet)
-
-    @property
-    def port(self) -> int:
-        """Where it listens."""
-        return int(self._server.server_port)
+        self._server = _Server(listener)
+        self._server.set_app(answer)
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, name="observed", daemon=True).start()
@@ -60,9 +55,15 @@ class _Quiet(WSGIRequestHandler):
         """Say nothing."""
 
 
-def _server_class(host: str) -> type[WSGIServer]:
-    class Server(ThreadingMixIn, WSGIServer):
-        daemon_threads = True
-        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+class _Server(ThreadingMixIn, WSGIServer):
+    """Serves on a socket that listens already, a thread a request."""
 
-    return Server
+    daemon_threads = True
+
+    def __init__(self, listener: socket.socket) -> None:
+        host, port = listener.getsockname()[:2]
+        super().__init__((host, port), _Quiet, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listener
+        self.server_name, self.server_port = host, port
+        self.setup_environ()

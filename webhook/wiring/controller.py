@@ -27,10 +27,15 @@ from webhook.kube.errors import UnreachableError
 from webhook.logs import LibraryLines, Log, utc_now
 from webhook.settings import ControllerSettings
 from webhook.terms import CONTROLLER_NAME
-from webhook.wiring import CannotStartError, writer
+from webhook.wiring import CannotStartError, listener, writer
 
 # Of an election's deadline of 10 s, two requests with a retry each fit into this.
 _PATIENCE_S = 2.0
+
+# Objects that are made before the collector looks at the young ones, and how often it then looks at
+# older ones. A page of a list is fifty thousand small dicts, none of them garbage: with Python's
+# defaults (700, 10, 10) listing 5,000 nodes and 20,000 Pods took half as much CPU again.
+_COLLECT_AFTER = (10_000, 20, 50)
 
 # At most one write of a status in this time, whatever happens to however many nodes (design §7).
 _GATHER_S = 2.0
@@ -56,12 +61,7 @@ def control(settings: ControllerSettings) -> None:
     stopping = threading.Event()
     for one in (signal.SIGTERM, signal.SIGINT):
         signal.signal(one, lambda *_: stopping.set())
-    try:
-        observed = Observed(settings.listen, metrics)
-    except OSError as error:
-        problem = f"cannot listen on {settings.listen}: {error.strerror}; choose another --listen"
-        raise CannotStartError([problem]) from error
-    with observed:
+    with Observed(listener(settings.listen), metrics):
         _Controller(settings, cluster, metrics, log).run(stopping)
     log.info("stopped")
 

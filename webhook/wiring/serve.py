@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 import socket
 import sys
 from collections.abc import Callable
@@ -25,11 +24,7 @@ from webhook.web.app import create_app
 from webhook.web.body import BodyReader
 from webhook.web.server import Server
 from webhook.web.state import Draining, WebState
-from webhook.wiring import CannotStartError, writer
-
-# Connections that wait to be accepted. The kernel cuts this to its own limit, 4,096 where nobody
-# changed it; a burst of creates opens some hundred.
-_BACKLOG = 4096
+from webhook.wiring import CannotStartError, listener, writer
 
 # Objects that are made before the collector looks at the young ones, and how often it then looks at
 # older ones. A body of 7 MiB may hold two million small lists, none of them garbage: with Python's
@@ -92,20 +87,16 @@ class _Service:
         """Start, serve, drain."""
         problems = [problem for feed in self._feeds for problem in feed.begin()]
         try:
-            listener = _listen(self._settings.listen)
-        except OSError as error:
-            problems.append(
-                f"cannot listen on {self._settings.listen}: {_reason(error)}; "
-                "choose another --listen"
-            )
-            raise CannotStartError(problems) from error
-        with listener:
+            opened = listener(self._settings.listen)
+        except CannotStartError as error:
+            raise CannotStartError([*problems, *error.problems]) from error
+        with opened:
             if problems:
                 raise CannotStartError(problems)
-            server = self._server(listener, announce)
+            server = self._server(opened, announce)
             gc.set_threshold(*_COLLECT_AFTER)
             with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
-                runner.run(self._serve(server, listener))
+                runner.run(self._serve(server, opened))
 
     def _table_resource(self, table: TableName) -> Feed:
         # The client of the API server takes a second to import, and not everybody needs it.
@@ -130,7 +121,7 @@ class _Service:
             issuer.certificate_file, issuer.key_file, self._certificate, renew=issuer.ensure
         )
 
-    def _server(self, listener: socket.socket, announce: Callable[[str], None]) -> Server:
+    def _server(self, opened: socket.socket, announce: Callable[[str], None]) -> Server:
         state = WebState(
             table=self._table,
             certificate=self._certificate,
@@ -140,7 +131,7 @@ class _Service:
             draining=Draining(),
             bodies=BodyReader(),
         )
-        url = _url(self._settings.listen, listener)
+        url = _url(self._settings.listen, opened)
 
         def started() -> None:
             self._log.info("serving", url=url)
@@ -150,7 +141,7 @@ class _Service:
         in_use = table.name if isinstance(table, TableName) else DEFAULT_TABLE
         return Server(create_app(state, table_in_use=in_use), state, self._settings, started)
 
-    async def _serve(self, server: Server, listener: socket.socket) -> None:
+    async def _serve(self, server: Server, opened: socket.socket) -> None:
         background = [
             asyncio.create_task(self._every(_FLUSH_S, self._log.flush)),
             asyncio.create_task(self._every(_LATE_S, server.close_late_requests)),
@@ -160,7 +151,7 @@ class _Service:
             ),
         ]
         try:
-            await server.serve([listener])
+            await server.serve([opened])
         finally:
             for feed in self._feeds:
                 feed.end()
@@ -187,23 +178,8 @@ class _Service:
             self._log.bug("failed in the background", bug)
 
 
-def _listen(address: Address) -> socket.socket:
-    host = address.host
-    if host == "::" and not socket.has_dualstack_ipv6():
-        host = "0.0.0.0"  # noqa: S104 -- every address was asked for
-    family, _, _, _, place = socket.getaddrinfo(host, address.port, type=socket.SOCK_STREAM)[0]
-    return socket.create_server(place, family=family, backlog=_BACKLOG, dualstack_ipv6=host == "::")
-
-
-def _reason(error: OSError) -> str:
-    """Return the system's own words; the socket module adds the address, which is there already."""
-    if error.errno is None or isinstance(error, socket.gaierror):
-        return str(error.strerror)
-    return os.strerror(error.errno)
-
-
-def _url(address: Address, listener: socket.socket) -> str:
+def _url(address: Address, opened: socket.socket) -> str:
     """Return a URL that works on this machine."""
     everywhere = address.host in {"::", "0.0.0.0"}  # noqa: S104 -- compared, not bound
     host = "localhost" if everywhere else address.host
-    return f"https://{Address(host, listener.getsockname()[1])}"
+    return f"https://{Address(host, opened.getsockname()[1])}"
