@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from selection_spec.demand import Demand, Kind, Need
 from selection_spec.denial import MAX_SUGGESTIONS, unknown_name, who
@@ -18,6 +18,12 @@ from webhook.amounts import count_of, raw_amount
 from webhook.selectors import pod_terms
 from webhook.shapes import CONTAINER_LISTS, SIDES
 from webhook.terms import MIRROR_ANNOTATION, RESERVED_TAINT, is_sibling
+
+KEEP_THE_SPEC: Final = (
+    "keep the spec; if you did not write the other, a LimitRange of the namespace added it and "
+    "should not"
+)
+"""What to do about a spec beside a resource that is handed out by a spec (A5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +258,6 @@ class _Reader:
             yield Problem(
                 f"{who(place)} asks for {self.prefix}{wanted[0].spec} and for {', '.join(raw)}",
                 path,
-                "keep the spec; if you did not write the other, a LimitRange of the namespace "
-                "added it and should not",
+                KEEP_THE_SPEC,
                 "A5",
             )

@@ -117,14 +117,15 @@ def _play(version: str, count: int | None, folder: Path) -> None:
 
 
 def _how_to_use(control_plane: ControlPlane) -> str:
-    folder, tools = control_plane.workdir, control_plane.kubectl.program.parent
+    folder = control_plane.workdir
+    path = ":".join(dict.fromkeys((str(control_plane.kubectl.program.parent), _BIN)))
     for name, manifest in _EXAMPLES.items():
         (folder / name).write_text(manifest)
     return f"""
 In another terminal:
 
   cd {folder}
-  export KUBECONFIG={control_plane.kubeconfig} PATH="{tools}:{_BIN}:$PATH"
+  export KUBECONFIG={control_plane.kubeconfig} PATH="{path}:$PATH"
   kubectl get nodes -L {MODEL_LABEL}
   kubectl apply -f any-24gb.yaml    # preferred.jp/gpu-any-24gb: 1
   kubectl apply -f high.yaml        # the same with high priority

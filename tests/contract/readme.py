@@ -43,7 +43,8 @@ def _blocks() -> list[tuple[str, str]]:
 
 def write_files(folder: Path) -> None:
     """Write the documents that the README shows under their names there, and the manifests."""
-    shutil.copytree(MANIFESTS, folder / "manifests", dirs_exist_ok=True)
+    ours = shutil.ignore_patterns("mine")  # the checkout may have one of its user's own
+    shutil.copytree(MANIFESTS, folder / "manifests", dirs_exist_ok=True, ignore=ours)
     (folder / _MINE).mkdir(exist_ok=True)
     for kind, body in _blocks():
         document = yaml.safe_load(body) if kind == "yaml" else None

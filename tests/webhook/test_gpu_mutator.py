@@ -267,6 +267,15 @@ class TestDaemonSets:
             "nearest: a100, v100, a30; or write preferred.jp/gpu-any; all: any, a100, a30, v100"
         )
 
+    @pytest.mark.rule("N8", "A5")
+    def test_a_template_that_was_translated_over_the_first_one_has_both(self) -> None:
+        pod = make_pod().container("main", {GPU: "1"}, a30=1).owner("DaemonSet", "monitor")
+
+        assert denied(pod, pfn()) == (
+            f'{self.TEXT}\ncontainer "main" asks for preferred.jp/gpu-a30 and for nvidia.com/gpu; '
+            "take the spec out of the template: applying a translated one over it left it there"
+        )
+
     @pytest.mark.rule("N8")
     @pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet", "Job"])
     def test_other_owners(self, kind: str) -> None:

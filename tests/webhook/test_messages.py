@@ -74,13 +74,13 @@ def test_all_problems_of_a_pod_in_one_message() -> None:
     )
 
     assert denied(pod, pfn()) == (
+        'this Pod belongs to DaemonSet "monitor", which picks its nodes before admission, so it '
+        "would pend for ever; put selectors, tolerations and resource into its template: "
+        '"gpuspec mutate --cluster -f FILE" writes them\n'
         'container "main": preferred.jp/gpu-any-24gib ends in 24gib, which is neither a name nor '
         "memory in whole gb; write preferred.jp/gpu-any-24gb\n"
         'container "side": preferred.jp/gpu-any: "500m" is not a whole number; '
         "devices come whole: 1 or more\n"
-        'this Pod belongs to DaemonSet "monitor", which picks its nodes before admission, so it '
-        "would pend for ever; put selectors, tolerations and resource into its template: "
-        '"gpuspec mutate --cluster -f FILE" writes them\n'
         'init container "fetch": preferred.jp/gpu-h100: no device is called h100; '
         "nearest: a100, v100, a30; or write preferred.jp/gpu-any; all: any, a100, a30, v100"
     )

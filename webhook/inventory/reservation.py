@@ -39,7 +39,8 @@ class Reservation:
             nodes that differ from that.
         reserved: Nodes that carry their row's taint, or will, by row id.
         blocked: The rows that wait for DaemonSets.
-        stranded: Pending Pods all of whose devices are reserved now.
+        stranded: Pending Pods that can no longer start: all of their rows are reserved, and none
+            of these waits for DaemonSets.
     """
 
     taints: Mapping[str, Taint | None] = field(default_factory=dict)
@@ -90,7 +91,7 @@ def reservation(
         taints=taints,
         reserved={row: len(members) for row, members in homes.items() if row not in waiting},
         blocked=tuple(blocked),
-        stranded=tuple(pod for pod in pods if _is_stranded(pod, reserved)),
+        stranded=tuple(pod for pod in pods if _is_stranded(pod, reserved - waiting)),
     )
 
 

@@ -13,7 +13,7 @@ from selection_spec.rows import Row
 from webhook import marks
 from webhook.jsonpatch import Drop, Edit, Put
 from webhook.placement import node
-from webhook.pods import Ask, PodRequest, demand_of
+from webhook.pods import KEEP_THE_SPEC, Ask, PodRequest, demand_of
 from webhook.snapshot import Snapshot
 from webhook.terms import is_sibling
 
@@ -61,7 +61,7 @@ def mutate(
     """
     wrong = list(request.problems)
     if daemon_set is not None and request.wants_devices:
-        wrong.append(_daemon_set(daemon_set))
+        wrong = [_daemon_set(daemon_set), *(_in_template(one) for one in wrong)]
     if not any(ask.need is not None for ask in request.asks):
         if wrong:
             return Mutation(problems=tuple(wrong))
@@ -161,6 +161,14 @@ def _neighbours(request: PodRequest, row: Row) -> Iterator[Problem]:
             found = f"nodes of {row.id} do not have that"
         text = f"{who(place)} asks for {resource} by itself; {found}"
         yield Problem(text, f"{place.path}.resources", rule="A6", level=Level.WARNING)
+
+
+def _in_template(problem: Problem) -> Problem:
+    """Say what a resource beside a spec means in a DaemonSet: half of it was translated (N8)."""
+    if problem.hint != KEEP_THE_SPEC:
+        return problem
+    hint = "take the spec out of the template: applying a translated one over it left it there"
+    return replace(problem, hint=hint)
 
 
 def _daemon_set(name: str) -> Problem:

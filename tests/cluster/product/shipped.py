@@ -54,7 +54,9 @@ class Shipped:
         self.overlay = folder / "manifests/overlays/mine"
         self._tls = folder / "tls"
         self._port = free_ports(["webhook"], HOST)["webhook"]
-        shutil.copytree(MANIFESTS, folder / "manifests")
+        # The checkout may have an overlay of its user's own.
+        ours = shutil.ignore_patterns("mine")
+        shutil.copytree(MANIFESTS, folder / "manifests", ignore=ours)
         self.overlay.mkdir()
         self.write_overlay()
 

@@ -178,6 +178,17 @@ def test_pods_that_no_device_is_left_for_are_told_once_also_by_the_next_leader()
     assert reserve.board.fields()["reserved"] == {"nodes": 2, "pendingPods": 1}
 
 
+@pytest.mark.rule("D6", "H7")
+def test_pods_can_still_start_while_the_switch_is_blocked() -> None:
+    reserve = Reserve(*nodes(), reserved=True)
+    every = Toleration("gpu-model", "Exists")
+    reserve.world.put_daemon(DaemonFacts("kube-system", "driver", tolerations=(every,)))
+    reserve.world.put_pod(pending("waiting", ROW))
+    reserve.run()
+    assert reserve.events == []
+    assert reserve.board.fields()["reserved"] == {"nodes": 0, "pendingPods": 0}
+
+
 def test_thousands_of_stranded_pods_are_told_in_portions() -> None:
     reserve = Reserve(*nodes(), reserved=True)
     for number in range(250):
@@ -236,3 +247,35 @@ def test_nothing_is_judged_before_everything_was_seen() -> None:
     reserve = Reserve(*nodes(OURS))
     reserve.world.synced = False
     assert reserve.run() == ["a100-1", "a100-2"]
+
+
+def test_thousands_of_nodes_are_tainted_in_portions_and_the_rest_at_once() -> None:
+    reserve = Reserve(*(gpu_node(f"a100-{number}", ROW, 4) for number in range(250)), reserved=True)
+    tainted = []
+    waits = []
+    for _ in range(3):
+        waits.append(reserve.loop.run(NOW))
+        written = [path.rpartition("/")[2] for _, path, _ in reserve.memory.writes]
+        tainted.append(len(written))
+        reserve.world.put_nodes(gpu_node(name, ROW, 4, OURS) for name in written)
+    assert tainted == [100, 200, 250]
+    assert waits == [0.0, 0.0, 30.0]
+    assert reserve.board.fields() == {"reserved": {"nodes": 250, "pendingPods": 0}}
+
+
+def test_a_node_deleted_meanwhile_keeps_no_other_from_its_taint() -> None:
+    reserve = Reserve(*nodes(), reserved=True)
+    del reserve.memory.objects["/api/v1/nodes/a100-1"]
+    assert reserve.run() == ["a100-2"]
+    assert [line["node"] for line in reserve.book.lines] == ["a100-2"]
+
+
+def test_a_node_that_may_not_be_changed_is_an_error() -> None:
+    reserve = Reserve(*nodes(), reserved=True)
+
+    def refuse(*_: str) -> None:
+        raise ApiError("PATCH", 403, "Forbidden", "cannot patch nodes")
+
+    reserve.memory.before_write = refuse
+    with pytest.raises(ApiError, match="cannot patch nodes"):
+        reserve.run()
