@@ -55,7 +55,13 @@ Examples:
     show_default=True,
     help="create, controller: Its minor version.",
 )
-@click.option("--nodes", type=_MANY, default=5_000, show_default=True, help="controller: Nodes.")
+@click.option(
+    "--nodes",
+    type=click.IntRange(min=controller.ROWS),
+    default=5_000,
+    show_default=True,
+    help="controller: Nodes.",
+)
 @click.option("--pods", type=_MANY, default=20_000, show_default=True, help="controller: GPU Pods.")
 @click.option("--profile", is_flag=True, help="cold-start: Show which imports take how long.")
 def main(  # noqa: PLR0913 -- one for each option

@@ -47,6 +47,9 @@ class Runs:
     count: float
     seconds: float
 
+    def __sub__(self, earlier: Runs) -> Runs:
+        return Runs(self.count - earlier.count, self.seconds - earlier.seconds)
+
 
 class Controller:
     """``gpuspec controller`` as a process."""

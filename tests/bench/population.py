@@ -153,7 +153,7 @@ def _row(number: int, *, reserved: bool) -> Json:
         "name": value.partition("-")[0],
         "vram": "80gb",
         "perNode": PER_NODE,
-        "cost": number,
+        "cost": number % 10,
         "reserved": reserved,
         "nodes": {"matchLabels": {MODEL_LABEL: value}},
         "tolerations": [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}],

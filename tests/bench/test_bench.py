@@ -89,6 +89,37 @@ def test_create_compares_every_way(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
+@pytest.mark.cluster
+def test_controller_tells_costs_and_latencies(capsys: pytest.CaptureFixture[str]) -> None:
+    version = wanted_minors()[-1]
+    with capsys.disabled():
+        find_binaries(version)
+    few = ("--nodes", "30", "--pods", "40", "--kubernetes", version)
+    took = r"\s+\d+\.\d\s+(\d+%|\?)(\s+(\d+|\?)){2}"
+    runs = r"(\s+\d+\s+([\d.]+|-)){2}"
+    _has_lines(
+        _said("controller", *_TINY, *few),
+        rf"Kubernetes {version}, .*",
+        rf"  30 nodes join{took}\s+\d+\s+\d+",
+        rf"  40 Pods start{took}\s+\d+\s+\d+",
+        rf"  30 nodes join{runs}",
+        r"30 nodes of 1\d\.\d KB with 10\d labels, 240 GPUs; 40 Pods",
+        r"  first sync: [\d.]+ s from leading to a status, target at most 20",
+        rf"  at rest, heartbeats{took}\s+\d+\s+\d+",
+        rf"  10 Pods/s replaced{took}\s+\d+\s+\d+",
+        # Each is read and written once, and the status tells of it once.
+        rf"  6 nodes reserved{took}\s+[6-9]\s+[67]",
+        rf"  a node relabelled 6x{took}\s+\d+\s+\d+",
+        rf"  6 nodes released{took}\s+[6-9]\s+[67]",
+        rf"  API server restarted{took}\s+\d+\s+\d+",
+        rf"  API server restarted{runs}",
+        r"  target: at most 400 MiB",
+        r"  taint(\s+\d+\.\d\d){2}\s+1",
+        r"  status(\s+\d+\.\d\d){2}\s+a few",
+        r"  status, API server just back(\s+\d+\.\d\d){2}\s+a few",
+    )
+
+
 def test_resolve_compares_tables() -> None:
     _has_lines(
         _said("resolve", *_TINY),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from datetime import datetime
+from itertools import islice
 
 from selection_spec.denial import few
 from selection_spec.table import builtin_table
@@ -12,6 +14,7 @@ from webhook.controllers.node_taints import set_taint
 from webhook.controllers.tables import Loaded, loaded
 from webhook.controllers.world import World
 from webhook.inventory.conditions import Condition
+from webhook.inventory.facts import Taint
 from webhook.inventory.matching import Matcher
 from webhook.inventory.pod_facts import PodFacts
 from webhook.inventory.reservation import Blocked, Reservation, reservation
@@ -22,7 +25,9 @@ from webhook.terms import CONTROLLER_NAME, RESERVE_BLOCKED, RESERVED_TAINT
 
 _LOOK_S = 30.0
 
-# Events of one run; the rest gets its own in the next ones.
+# Nodes and Events of one run; the rest follows in the next ones. So a run takes a second or so:
+# whoever takes a switch back, or asks the process to stop, need not wait for thousands of nodes.
+_NODES = 100
 _EVENTS = 100
 
 
@@ -45,6 +50,7 @@ class ReserveLoop:
         self._log = log
         self._builtin = builtin_table()
         self._told: set[str] = set()
+        self._failing: set[str] = set()
 
     def run(self, now: datetime) -> float:
         """Bring every node's reserve taint to what the table says, and tell who waits for what."""
@@ -61,11 +67,35 @@ class ReserveLoop:
             self._world.pods.held().values(),
         )
         self._board.post(self.name, _part(plan))
-        for node, wanted in plan.taints.items():
-            if set_taint(self._cluster, node, RESERVED_TAINT, wanted):
-                self._log.info("reserve taint", node=node, taint=str(wanted or "removed"))
+        refused = self._taint(plan.taints)
         more = self._tell(plan.stranded, found.table.domain, now)
+        if refused is not None:
+            raise refused
+        if len(plan.taints) > _NODES:
+            return 0.0
         return 1.0 if more else _LOOK_S
+
+    def _taint(self, taints: Mapping[str, Taint | None]) -> ApiError | None:
+        """Bring some nodes to their taint; return why one of them could not be, if any.
+
+        Those that could not be come last the next time, so that they never hold up the others.
+        """
+        refused = None
+        for node in islice(sorted(taints, key=self._failing.__contains__), _NODES):
+            self._failing.discard(node)
+            try:
+                changed = set_taint(self._cluster, node, RESERVED_TAINT, taints[node])
+            except ApiError as error:
+                if error.is_not_found:  # deleted meanwhile
+                    continue
+                self._failing.add(node)
+                refused = error
+            else:
+                if changed:
+                    taint = str(taints[node] or "removed")
+                    self._log.info("reserve taint", node=node, taint=taint)
+        self._failing &= taints.keys()
+        return refused
 
     def _table(self) -> Loaded:
         held = self._world.tables.held().get(self._in_use)

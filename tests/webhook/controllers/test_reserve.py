@@ -218,6 +218,23 @@ def test_a_namespace_that_is_leaving_needs_no_events(error: ApiError) -> None:
     assert reserve.run() == ["a100-1", "a100-2"]
 
 
+def test_a_node_that_refuses_its_taint_holds_up_no_other() -> None:
+    many = [gpu_node(f"a100-{number:03d}", ROW, 4) for number in range(250)]
+    reserve = Reserve(*many, reserved=True)
+
+    def refuse(_: str, path: str) -> None:
+        if path.startswith("/api/v1/nodes/a100-0"):  # the first hundred
+            raise ApiError(f"PATCH {path}", 403, "Forbidden", "no")
+
+    reserve.memory.before_write = refuse
+    for _ in range(3):
+        with pytest.raises(ApiError, match="403 Forbidden"):
+            reserve.run()
+        written = [path.rpartition("/")[2] for _, path, _ in reserve.memory.writes]
+        reserve.world.put_nodes(gpu_node(name, ROW, 4, OURS) for name in written)
+    assert len(written) == 150
+
+
 def test_a_missing_permission_is_an_error() -> None:
     reserve = Reserve(*nodes(), reserved=True)
     reserve.world.put_pod(pending("stranded", ROW))
