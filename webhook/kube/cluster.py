@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,11 +46,15 @@ _ANSWER_S = 30.0
 _WATCH_S = 60
 _WATCH_SLACK_S = 10.0
 
-# Of a list, so that 5,000 nodes are never in memory at once.
-_PAGE = "500"
+# Of a list, so that 5,000 nodes are never in memory at once. Two pages are, many times as large as
+# on the wire. The API server has as much work with pages of 500; with smaller ones it has more.
+_PAGE = "250"
 
 # One more try, and only for what may be repeated: the API server closes idle connections.
-_RETRIES = urllib3.Retry(total=1, redirect=0, status=0, other=0)
+# What an answer asks for (Retry-After) is up to whoever has asked.
+_RETRIES = urllib3.Retry(total=1, redirect=0, status=0, other=0, respect_retry_after_header=False)
+
+_SHOWN_CHARACTERS = 60
 
 
 # What the library puts before its reasons: which connection, or its address in memory.
@@ -76,14 +81,27 @@ class Cluster:
     Paths are the API's own (``/api/v1/nodes``), query values are texts.
     """
 
-    def __init__(self, api: client.ApiClient, answer_s: float = _ANSWER_S) -> None:
+    def __init__(
+        self,
+        api: client.ApiClient,
+        answer_s: float = _ANSWER_S,
+        ended: threading.Event | None = None,
+    ) -> None:
         self._api = api
         self._answer_s = answer_s
+        self._ended = ended
         self.server = str(api.configuration.host)
 
     def with_patience(self, seconds: float) -> Cluster:
         """Return the same API server, given up on after so many seconds without an answer."""
-        return Cluster(self._api, seconds)
+        return Cluster(self._api, seconds, self._ended)
+
+    def until(self, ended: threading.Event) -> Cluster:
+        """Return the same API server for no longer than an event is not set.
+
+        Whoever has lost the lead stops at the next request, in the middle of whatever it does.
+        """
+        return Cluster(self._api, self._answer_s, ended)
 
     def get(self, path: str, **query: str) -> Json:
         """Return an object, or one page of a list.
@@ -111,6 +129,27 @@ class Cluster:
                 if metadata.get("continue")
                 else {}
             )
+
+    def lacks(self, collection: str) -> bool:
+        """Tell whether the API server says by itself that it has no such collection.
+
+        To a path that it does not know it answers 404 in plain text, as any proxy would. So what it
+        has is looked up in its own lists.
+
+        Args:
+            collection: The path of a group's collection, ``/apis/<group>/<version>/<plural>``.
+        """
+        _, _, group, version, plural = collection.split("/")
+        groups = self.get("/apis")
+        if groups.get("kind") != "APIGroupList":
+            return False
+        served = {one["groupVersion"] for each in groups["groups"] for one in each["versions"]}
+        if f"{group}/{version}" not in served:
+            return True
+        resources = self.get(f"/apis/{group}/{version}")
+        return resources.get("kind") == "APIResourceList" and plural not in {
+            one["name"] for one in resources["resources"]
+        }
 
     def create(self, path: str, body: Json, **query: str) -> Json:
         """Create an object below a collection's path."""
@@ -146,16 +185,29 @@ class Cluster:
             yield {"type": "CONNECTED"}
             for line in iter_resp_lines(response):  # type: ignore[no-untyped-call]
                 if line:
-                    yield orjson.loads(line)
+                    yield self._parsed(f"WATCH {path}", line)
 
     def _json(self, request: _Request) -> Json:
         with self._answer(request, self._answer_s) as response:
-            value: Json = orjson.loads(response.data)
+            return self._parsed(str(request), response.data)
+
+    def _parsed(self, request: str, body: bytes | str) -> Json:
+        """Read an answer; a proxy in between may have sent anything, with any status."""
+        try:
+            value = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            value = None
+        if not isinstance(value, dict):
+            text = body if isinstance(body, str) else body.decode(errors="replace")
+            said = " ".join(text.split())[:_SHOWN_CHARACTERS]
+            raise UnreachableError(f"{self.server}: {request}: the answer is no object: {said!r}")
         return value
 
     @contextmanager
     def _answer(self, request: _Request, seconds: float) -> Iterator[urllib3.BaseHTTPResponse]:
         """Send a request; yield a good answer, whose body is still to be read."""
+        if self._ended is not None and self._ended.is_set():
+            raise UnreachableError(f"{request}: not sent, this process no longer leads")
         headers = {"Accept": _JSON, "Content-Type": request.kind, "User-Agent": "gpuspec"}
         self._api.update_params_for_auth(
             headers, [], ["BearerToken"], request.path, request.method, request.body
@@ -172,7 +224,7 @@ class Cluster:
             )
             try:
                 if response.status >= 300:  # noqa: PLR2004 -- HTTP's own bound of what went well
-                    raise _refusal(str(request), response.status, response.data)
+                    raise _refusal(str(request), response)
                 yield response
             finally:
                 # What is unread of a watch that was given up must not be the next one's answer.
@@ -203,23 +255,31 @@ def connect(kubeconfig: Path | None = None, context: str | None = None) -> Clust
             load_kube_config(  # type: ignore[no-untyped-call]
                 file, context, client_configuration=configuration
             )
-    except (ConfigException, OSError) as error:
+    except Exception as error:
         hint = "" if inside else "; name one with --kubeconfig, or set KUBECONFIG"
-        raise UnreachableError(f"no cluster to talk to: {error}{hint}") from error
+        raise UnreachableError(f"no cluster to talk to: {_told(error)}{hint}") from error
     return Cluster(client.ApiClient(configuration))
 
 
-def _refusal(request: str, code: int, body: bytes) -> ApiError:
+def _told(error: Exception) -> str:
+    """Return what is wrong with a kubeconfig; what the library trips over may say nothing."""
+    is_said = isinstance(error, (ConfigException, OSError))
+    return str(error) if is_said else f"the kubeconfig cannot be used: {error!r}"
+
+
+def _refusal(request: str, response: urllib3.BaseHTTPResponse) -> ApiError:
     """Read a ``Status`` object; a proxy in between may have answered with anything."""
     try:
-        status = orjson.loads(body)
+        status = orjson.loads(response.data)
     except orjson.JSONDecodeError:
         status = None
+    after = response.headers.get("Retry-After", "")
+    after_s = float(after) if after.isascii() and after.isdecimal() else 0.0
     if not isinstance(status, dict):
-        return ApiError(request, code, "", body.decode(errors="replace").strip()[:200])
-    return ApiError(
-        request, code, str(status.get("reason") or ""), str(status.get("message") or "")
-    )
+        text = response.data.decode(errors="replace").strip()[:200]
+        return ApiError(request, response.status, "", text, after_s)
+    reason, message = (str(status.get(part) or "") for part in ("reason", "message"))
+    return ApiError(request, response.status, reason, message, after_s)
 
 
 def _why(error: HTTPError) -> str:

@@ -187,7 +187,7 @@ class Election:
             "spec": {
                 "holderIdentity": self._seat.identity,
                 "leaseDurationSeconds": max(1, round(self._timing.lease_s)),
-                "acquireTime": spec["acquireTime"] if ours else now,
+                "acquireTime": (ours and spec.get("acquireTime")) or now,
                 "renewTime": now,
                 "leaseTransitions": turns if ours or not former else turns + 1,
             },

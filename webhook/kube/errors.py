@@ -20,20 +20,27 @@ class ApiError(ClusterError):
         code: The HTTP status.
         reason: The machine-readable reason of its ``Status`` object (``NotFound``), or "".
         message: Its own words.
+        retry_after_s: How long it asks to be left alone; 0 where it does not say.
     """
 
-    def __init__(self, request: str, code: int, reason: str, message: str) -> None:
+    def __init__(
+        self, request: str, code: int, reason: str, message: str, retry_after_s: float = 0.0
+    ) -> None:
         super().__init__(
             f"{request}: {code} {reason}: {message}" if reason else f"{request}: {code} {message}"
         )
         self.code = code
         self.reason = reason
         self.message = message
+        self.retry_after_s = retry_after_s
 
     @property
     def is_not_found(self) -> bool:
-        """Whether the object, or the kind of object, does not exist."""
-        return self.code == HTTPStatus.NOT_FOUND
+        """Whether the API server itself says that the object does not exist.
+
+        A proxy before it, or a path that it does not know, has another 404.
+        """
+        return self.code == HTTPStatus.NOT_FOUND and self.reason == "NotFound"
 
     @property
     def is_conflict(self) -> bool:
@@ -48,4 +55,9 @@ class ApiError(ClusterError):
     @property
     def is_forbidden(self) -> bool:
         """Whether a permission is missing; ``message`` names it."""
-        return self.code in {HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED}
+        return self.code == HTTPStatus.FORBIDDEN
+
+    @property
+    def is_unauthorized(self) -> bool:
+        """Whether the credentials are not, or no longer, believed."""
+        return self.code == HTTPStatus.UNAUTHORIZED

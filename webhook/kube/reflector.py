@@ -22,6 +22,8 @@ T = TypeVar("T")
 # that replicas do not ask in step. An API server that is back is noticed within the longest.
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 2.0
+# An API server that asks for more patience than this (Retry-After) is asked all the same.
+_LONGEST_ASKED_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +98,21 @@ class Reflector(Generic[T]):
                 self._follow(stopping)
                 pause = _FIRST_PAUSE_S
                 stopping.wait(pause)  # a server that ends every watch at once is not stormed
+                continue
             except ClusterError as error:
-                self._failed(error)
-                stopping.wait(pause * random.uniform(0.5, 1.0))  # noqa: S311 -- to be out of step
-                pause = min(pause * 2, _LONGEST_PAUSE_S)
+                asked = self._failed(error)
+            except Exception as bug:  # noqa: BLE001 -- whatever an answer holds, the mirror goes on
+                self._version = ""
+                asked = self._say(f"{self.path}: {type(bug).__name__}: {bug}")
+            stopping.wait(max(asked, pause * random.uniform(0.5, 1.0)))  # noqa: S311 -- out of step
+            pause = min(pause * 2, _LONGEST_PAUSE_S)
 
     def _list(self) -> None:
         found: dict[str, T] = {}
         version = ""
         for version, items in self._cluster.pages(self.path, **self._query):  # noqa: B007
             for item in items:
-                kept = self._keep(item)
+                kept = self._kept(item)
                 if kept is not None:
                     key = _key(item)
                     former = self._held.get(key)
@@ -119,6 +125,14 @@ class Reflector(Generic[T]):
         self._synced.set()
         if differs:
             self._changed()
+
+    def _kept(self, item: Json) -> T | None:
+        """Return what is held of an object; one that cannot be read must not stop the others."""
+        try:
+            return self._keep(item)
+        except Exception as bug:  # noqa: BLE001 -- see above
+            self._troubled(f"{self.path}: {_key(item)} is left out: {type(bug).__name__}: {bug}")
+            return None
 
     def _follow(self, stopping: threading.Event) -> None:
         """Apply events until the watch ends; forget the version where it cannot be resumed."""
@@ -145,7 +159,7 @@ class Reflector(Generic[T]):
 
     def _apply(self, item: Json, *, gone: bool) -> None:
         key = _key(item)
-        kept = None if gone else self._keep(item)
+        kept = None if gone else self._kept(item)
         with self._lock:
             former = self._held.get(key)
             # What is equal stays the same object: whoever has judged it need not do so again.
@@ -157,15 +171,31 @@ class Reflector(Generic[T]):
                 self._held[key] = kept
         self._changed()
 
-    def _failed(self, error: ClusterError) -> None:
-        if isinstance(error, ApiError) and error.is_expired:
-            self._version = ""
-            return
-        if isinstance(error, ApiError) and error.is_not_found:
-            self._no_such_collection()
-        if str(error) != self._trouble:
-            self._trouble = str(error)
-            self._troubled(self._trouble)
+    def _failed(self, error: ClusterError) -> float:
+        """Note why the collection cannot be followed; return for how long not to ask again."""
+        if isinstance(error, ApiError):
+            if error.is_expired:
+                self._version = ""
+                return 0.0
+            if error.code == 404 and self._is_absent():  # noqa: PLR2004 -- HTTP's own
+                self._no_such_collection()
+                return 0.0
+        return self._say(str(error), error.retry_after_s if isinstance(error, ApiError) else 0.0)
+
+    def _say(self, trouble: str, retry_after_s: float = 0.0) -> float:
+        if trouble != self._trouble:
+            self._trouble = trouble
+            self._troubled(trouble)
+        return min(retry_after_s, _LONGEST_ASKED_S)
+
+    def _is_absent(self) -> bool:
+        """Tell whether the API server itself says that there is no such collection."""
+        if not self.path.startswith("/apis/"):
+            return False
+        try:
+            return self._cluster.lacks(self.path)
+        except (ClusterError, KeyError, TypeError, ValueError):
+            return False
 
     def _no_such_collection(self) -> None:
         """Nothing is there, and that is known: another thing than not reaching the API server."""
@@ -173,6 +203,7 @@ class Reflector(Generic[T]):
             differs = not self._absent or bool(self._held)
             self._held = {}
         self._version = ""
+        self._trouble = ""
         self._absent = True
         self._synced.set()
         if differs:

@@ -116,7 +116,9 @@ class LiveTable:
         self._metrics.table_reloaded(Reload.FAILURE)
         snapshot = self.snapshot
         self._log.error(
-            "table refused, the one in use stays",
+            "table refused, the one in use stays"
+            if snapshot
+            else "table refused, and none is in use",
             digest=None if snapshot is None else snapshot.digest,
             problems=problems,
         )

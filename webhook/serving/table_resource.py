@@ -75,8 +75,7 @@ class TableResource:
 
     def look(self) -> None:
         """Do what only the passing of time brings: forget a status that is no longer fresh."""
-        trouble = "" if self._reflector.absent else self._reflector.trouble
-        self._live.unreachable(trouble)
+        self._live.unreachable(self._reflector.trouble)
         with self._lock:
             self._know(self._reflector.held().get(self._name))
 

@@ -15,6 +15,8 @@ from webhook.kube.reflector import Collection, Reflector
 Json = dict[str, Any]
 
 NODES = Collection("/api/v1/nodes")
+TABLES = Collection("/apis/example.com/v1/tables")
+UNKNOWN_PATH = ApiError("GET /apis/example.com/v1/tables", 404, "", "404 page not found")
 OVER = "the script is over"
 GONE = {"type": "ERROR", "object": {"code": 410, "reason": "Expired", "message": "too old"}}
 
@@ -37,6 +39,11 @@ class Script:
         self.steps = list(steps)
         self.asked: list[str] = []
         self.stopping = threading.Event()
+        self.lacking = True
+
+    def lacks(self, path: str) -> bool:
+        self.asked.append(f"lacks {path}")
+        return self.lacking
 
     def pages(self, path: str, **_: str) -> Iterator[tuple[str, list[Json]]]:
         for number, page in enumerate(self._next(f"list {path}")):
@@ -58,17 +65,30 @@ class Script:
         return step
 
 
+def keep(item: Json) -> str | None:
+    value: str = item["metadata"]["value"]
+    if value == "raise":
+        raise ValueError(value)
+    return value or None
+
+
 class Mirrored:
     """A reflector run over a script, and what it said."""
 
-    def __init__(self, *steps: Sequence[object] | Exception) -> None:
+    def __init__(
+        self,
+        *steps: Sequence[object] | Exception,
+        of: Collection = NODES,
+        lacking: bool = True,
+    ) -> None:
         self.script = Script(*steps)
+        self.script.lacking = lacking
         self.changes: list[dict[str, str]] = []
         self.troubles: list[str] = []
         self.reflector: Reflector[str] = Reflector(
             cast("Cluster", self.script),
-            NODES,
-            lambda item: item["metadata"]["value"] or None,
+            of,
+            keep,
             changed=lambda: self.changes.append(self.reflector.held()),
             troubled=lambda why: None if why == OVER else self.troubles.append(why),
         )
@@ -185,17 +205,53 @@ def test_before_the_first_list_nothing_is_known() -> None:
 
 
 def test_a_collection_that_does_not_exist_is_known_to_be_empty() -> None:
-    missing = ApiError("GET /apis/x", 404, "NotFound", "the server could not find it")
-    found = Mirrored(missing, missing, [[node("a", "1", value="x")]], [])
+    found = Mirrored(UNKNOWN_PATH, UNKNOWN_PATH, [[node("a", "1", value="x")]], [], of=TABLES)
     assert found.changes == [{}, {"a": "x"}]
     assert found.reflector.synced
+    assert found.troubles == []
 
 
 def test_a_collection_that_goes_away_takes_its_objects_along() -> None:
-    missing = ApiError("GET /apis/x", 404, "NotFound", "the server could not find it")
-    found = Mirrored([[node("a", "1", value="x")]], missing)
+    found = Mirrored([[node("a", "1", value="x")]], UNKNOWN_PATH, of=TABLES)
     assert found.changes == [{"a": "x"}, {}]
     assert found.reflector.absent
+
+
+def test_a_404_of_somebody_else_is_no_empty_collection() -> None:
+    """A proxy's, while the API server itself has the collection or cannot be asked."""
+    found = Mirrored([[node("a", "1", value="x")]], UNKNOWN_PATH, [], of=TABLES, lacking=False)
+    assert found.changes == [{"a": "x"}]
+    assert found.troubles == ["GET /apis/example.com/v1/tables: 404 404 page not found"]
+    assert not found.reflector.absent
+
+
+def test_a_core_collection_is_never_absent() -> None:
+    found = Mirrored([[node("a", "1", value="x")]], UNKNOWN_PATH, [])
+    assert found.changes == [{"a": "x"}]
+    assert not any(asked.startswith("lacks") for asked in found.script.asked)
+
+
+def test_an_object_that_cannot_be_read_stops_no_other_and_no_thread() -> None:
+    found = Mirrored(
+        [[node("a", "1", value="x"), node("b", "1", value="raise")]],
+        [event("ADDED", node("c", "2", value="raise")), event("ADDED", node("d", "3", value="y"))],
+    )
+    assert found.changes == [{"a": "x"}, {"a": "x", "d": "y"}]
+    assert found.troubles == [
+        "/api/v1/nodes: b is left out: ValueError: raise",
+        "/api/v1/nodes: c is left out: ValueError: raise",
+    ]
+
+
+def test_events_of_a_wrong_shape_are_told_and_everything_is_listed_anew() -> None:
+    found = Mirrored(
+        [[node("a", "1", value="x")]],
+        [{"type": "ADDED", "object": {"kind": "Surprise"}}],
+        [[node("a", "2", value="y")]],
+        [],
+    )
+    assert found.changes == [{"a": "x"}, {"a": "y"}]
+    assert found.troubles == ["/api/v1/nodes: KeyError: 'metadata'"]
 
 
 def test_a_missing_permission_is_not_an_empty_collection() -> None:

@@ -25,6 +25,7 @@ from webhook.serving.table_resource import TableResource, table_object
 Json = dict[str, Any]
 
 PFN = yaml.safe_load(PFN_TABLE.read_text())
+NO_SUCH_RESOURCE = "404 page not found"
 DIGEST = "e714847787031e18"
 ROWS = [{"id": "a30-24gb", "devices": 24, "mostUsableOnANode": 4}]
 KNOWN = Availability({"a30-24gb": RowStatus(24, 4)})
@@ -56,6 +57,9 @@ class Collection:
         if isinstance(self.found, ClusterError):
             raise self.found
         yield "1", [] if self.found is None else [self.found]
+
+    def lacks(self, _: str) -> bool:
+        return isinstance(self.found, ApiError) and self.found.message == NO_SUCH_RESOURCE
 
     def watch(self, *_: str, **__: str) -> Iterator[Json]:
         yield {"type": "CONNECTED"}
@@ -125,7 +129,7 @@ def test_a_table_that_is_there_serves() -> None:
 
 @pytest.mark.parametrize(
     "nothing",
-    [None, ApiError("GET", 404, "NotFound", "the server could not find the requested resource")],
+    [None, ApiError("GET", 404, "", NO_SUCH_RESOURCE)],
     ids=["no table of the name", "no such resource"],
 )
 def test_where_there_is_none_the_built_in_one_serves(nothing: ApiError | None) -> None:
@@ -140,8 +144,9 @@ def test_where_there_is_none_the_built_in_one_serves(nothing: ApiError | None) -
     [
         UnreachableError("https://x: GET /apis: refused"),
         ApiError("GET /apis", 403, "Forbidden", "cannot list selectiontables"),
+        ApiError("GET /apis", 404, "", "default backend - 404"),
     ],
-    ids=["away", "forbidden"],
+    ids=["away", "forbidden", "a proxy's 404"],
 )
 def test_where_nothing_can_be_seen_there_is_no_table_and_the_reason_is_told(
     trouble: ClusterError,
@@ -221,6 +226,17 @@ def test_a_renewed_status_that_says_the_same_keeps_the_snapshot() -> None:
     before = followed.live.snapshot
     followed.become(raw(status(renewTime="2026-06-01T12:01:00Z")))
     assert followed.live.snapshot is before
+
+
+def test_a_table_that_is_nested_without_end_is_refused_and_not_taken_for_none() -> None:
+    followed = Followed(raw())
+    deep: object = 1
+    for _ in range(300):
+        deep = {"x": deep}
+    followed.become(raw(deep=deep))
+    assert followed.digest == DIGEST
+    nested = "SelectionTable default: the table is nested too deeply; remove what nests so"
+    assert followed.live.problems == (nested,)
 
 
 def test_a_table_is_read_without_what_the_api_server_adds() -> None:
