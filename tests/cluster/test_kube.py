@@ -86,6 +86,27 @@ def test_lists_of_more_than_two_pages_and_their_watch_are_mirrored_whole(
     assert len(mirror.held()) == MANY - 1
 
 
+@pytest.mark.parametrize(
+    "at",
+    [
+        "/apis/example.com/v1/things",
+        "/apis/example.com/v1/namespaces/default/things/one",
+        "/apis/apps/v2/deployments",
+        "/apis/apps/v1/things",
+    ],
+    ids=["no group", "no group, an object", "no version", "no resource"],
+)
+def test_a_kind_that_there_is_not_is_told_from_a_path_that_somebody_else_answers(
+    api: Cluster, at: str
+) -> None:
+    with pytest.raises(ApiError) as missing:
+        api.get(at)
+    assert missing.value.is_not_found
+    assert (
+        str(missing.value) == f"GET {at}: 404 NotFound: the API server has no such kind of object"
+    )
+
+
 def test_a_missing_permission_is_named(cluster: ControlPlane, tmp_path: Path) -> None:
     token = cluster.service_account_token("default", "default")
     nobody = connect(cluster.write_kubeconfig(tmp_path / "kubeconfig", token))

@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from selection_spec.errors import GpuspecError
+from selection_spec.names import dns_subdomain_problem
 from selection_spec.table import Table, builtin_table
 from webhook.cli.inputs import UnreadableError, unreadable
 from webhook.inventory.table_object import load_table_text, table_text
 from webhook.terms import DEFAULT_TABLE, TABLE_KIND, TABLES_PATH
 
 if TYPE_CHECKING:
+    from webhook.kube.cluster import Cluster
     from webhook.settings import ClusterPlace
 
 # The client of the API server is imported by whoever asks a cluster something, and so are the
 # settings: they take longer to load than all the rest of the command line.
+
+_TABLE_NAME = "gpuspec.table-name"
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -54,10 +58,31 @@ def place_options(function: _Function) -> _Function:
 
 
 def cluster_option(function: _Function) -> _Function:
-    """Add ``--cluster``, and which one."""
+    """Add ``--cluster``, which one, and which of its tables."""
+    function = click.option(
+        "--table-name",
+        metavar="NAME",
+        expose_value=False,
+        callback=_remember_name,
+        help=f"The SelectionTable that the cluster is served by.  [default: {DEFAULT_TABLE}]",
+    )(place_options(function))
     return click.option(
         "--cluster", "use_cluster", is_flag=True, help="Ask the cluster of the kubeconfig."
-    )(place_options(function))
+    )(function)
+
+
+def _remember_name(ctx: click.Context, _: click.Parameter, name: str | None) -> None:
+    """Keep the name for whoever reads the cluster's table, deep down in a verb."""
+    if name is not None and (what := dns_subdomain_problem(name)):
+        raise click.BadParameter(f"{name!r} {what}; write the name of a {TABLE_KIND}")
+    ctx.meta[_TABLE_NAME] = name or DEFAULT_TABLE
+
+
+def table_in_use() -> str:
+    """Return the name of the table that serves, as the command line has it."""
+    context = click.get_current_context(silent=True)
+    name: str = context.meta.get(_TABLE_NAME, DEFAULT_TABLE) if context else DEFAULT_TABLE
+    return name
 
 
 @contextmanager
@@ -68,32 +93,60 @@ def asked(place: ClusterPlace) -> Iterator[Any]:
         UnreadableError: There is no cluster, it does not answer, or a permission is missing.
     """
     from webhook.kube.cluster import connect  # noqa: PLC0415 -- see above
-    from webhook.kube.errors import ApiError, ClusterError  # noqa: PLC0415
+
+    with refusals():
+        yield connect(place.kubeconfig, place.context)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """End the command with status 2 where a cluster refuses or does not answer.
+
+    Raises:
+        UnreadableError: With what it said, or why it said nothing.
+    """
+    from webhook.kube.errors import ApiError, ClusterError  # noqa: PLC0415 -- see above
 
     try:
-        yield connect(place.kubeconfig, place.context)
+        yield
     except ApiError as error:
         hint = "; ask an admin for this permission" if error.is_forbidden else ""
+        hint = "; log in again: it does not know you" if error.is_unauthorized else hint
         raise UnreadableError(f"the cluster refuses: {error}{hint}") from None
     except ClusterError as error:
         raise UnreadableError(str(error)) from None
 
 
-def cluster_table(place: ClusterPlace, name: str = DEFAULT_TABLE) -> ClusterTable:
+def cluster_table(place: ClusterPlace, name: str | None = None) -> ClusterTable:
     """Return the table that serves in a cluster: its SelectionTable, else the built-in one.
+
+    Args:
+        place: Which cluster.
+        name: The table's name; what ``--table-name`` says where it is None.
 
     Raises:
         UnreadableError: It cannot be seen, or is no table.
     """
+    with asked(place) as cluster:
+        return served_table(cluster, name)
+
+
+def served_table(cluster: Cluster, name: str | None = None) -> ClusterTable:
+    """Return the same of a cluster that is connected already.
+
+    Raises:
+        ApiError: It cannot be seen.
+        UnreadableError: It is no table.
+    """
     from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see above
 
-    with asked(place) as cluster:
-        try:
-            found = cluster.get(f"{TABLES_PATH}/{name}")
-        except ApiError as error:
-            if error.is_not_found:
-                return ClusterTable(builtin_table(), {}, builtin=True)
-            raise
+    name = name or table_in_use()
+    try:
+        found = cluster.get(f"{TABLES_PATH}/{name}")
+    except ApiError as error:
+        if error.is_not_found:
+            return ClusterTable(builtin_table(), {}, builtin=True)
+        raise
     try:
         table = load_table_text(table_text(found))
     except GpuspecError as error:

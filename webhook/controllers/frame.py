@@ -20,6 +20,7 @@ from webhook.logs import Log
 # After an error, doubling up to the longest: a loop that cannot write must not ask ever again.
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 60.0
+_SOONEST_S = 5.0
 
 
 class Loop(Protocol):
@@ -100,13 +101,17 @@ class Frame:
             if isinstance(found, float):
                 failures, trouble, wait_s = 0, "", found
                 continue
+            if stopping.is_set():
+                return  # it was cut off, which is no failure
             if found != trouble:
                 trouble = found
                 self._log.error("a loop failed", loop=paced.loop.name, why=found)
             failures += 1
-            # Changes do not shorten this pause: whatever fails would only fail more often.
-            stopping.wait(min(_FIRST_PAUSE_S * 2 ** (failures - 1), _LONGEST_PAUSE_S))
-            wait_s = 0.0
+            pause_s = min(_FIRST_PAUSE_S * 2 ** (failures - 1), _LONGEST_PAUSE_S)
+            # A change may be the remedy, and is looked at soon, but not at once: in a busy cluster
+            # something changes all the time, and what fails would only fail more often.
+            stopping.wait(min(pause_s, _SOONEST_S))
+            wait_s = max(0.0, pause_s - _SOONEST_S)
 
     def _once(self, loop: Loop) -> float | str:
         """Run a loop once; return when to look again, or what went wrong."""

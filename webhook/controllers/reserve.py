@@ -17,7 +17,7 @@ from webhook.inventory.conditions import Condition
 from webhook.inventory.facts import Taint
 from webhook.inventory.matching import Matcher
 from webhook.inventory.pod_facts import PodFacts
-from webhook.inventory.reservation import Blocked, Reservation, reservation
+from webhook.inventory.reservation import Reservation, reservation
 from webhook.kube.cluster import Cluster, Json
 from webhook.kube.errors import ApiError
 from webhook.logs import Log
@@ -54,7 +54,8 @@ class ReserveLoop:
 
     def run(self, now: datetime) -> float:
         """Bring every node's reserve taint to what the table says, and tell who waits for what."""
-        if not self._world.synced:
+        world = self._world
+        if not world.ready(world.tables, world.nodes, world.pods, world.daemons):
             return 1.0
         found = self._table()
         if found.table is None or found.matcher is None:
@@ -66,8 +67,8 @@ class ReserveLoop:
             list(self._world.daemons.held().values()),
             self._world.pods.held().values(),
         )
-        self._board.post(self.name, _part(plan))
         refused = self._taint(plan.taints)
+        self._board.post(self.name, _part(plan, refused))
         more = self._tell(plan.stranded, found.table.domain, now)
         if refused is not None:
             raise refused
@@ -123,9 +124,9 @@ class ReserveLoop:
         return len(new) > _EVENTS
 
 
-def _part(plan: Reservation) -> Part:
+def _part(plan: Reservation, refused: ApiError | None) -> Part:
     return Part(
-        conditions=(_blocked(plan.blocked),),
+        conditions=(_blocked(plan, refused),),
         fields={
             "reserved": {
                 "nodes": sum(plan.reserved.values()),
@@ -135,19 +136,21 @@ def _part(plan: Reservation) -> Part:
     )
 
 
-def _blocked(blocked: tuple[Blocked, ...]) -> Condition:
-    if not blocked:
+def _blocked(plan: Reservation, refused: ApiError | None) -> Condition:
+    if plan.blocked:
+        rows = few(f"{one.row} for {few(one.daemons)}" for one in plan.blocked)
         return Condition(
-            RESERVE_BLOCKED, "False", "NothingWaits", "every reserved row's nodes are tainted"
+            RESERVE_BLOCKED,
+            "True",
+            "DaemonSetsLockedOut",
+            f"not tainted yet: {rows}; their Pods would not come back to these nodes, so give "
+            f"each DaemonSet the toleration key {RESERVED_TAINT}, operator Exists, effect "
+            "NoSchedule",
         )
-    rows = few(f"{one.row} for {few(one.daemons)}" for one in blocked)
-    return Condition(
-        RESERVE_BLOCKED,
-        "True",
-        "DaemonSetsLockedOut",
-        f"not tainted yet: {rows}; their Pods would not come back to these nodes, so give each "
-        f"DaemonSet the toleration key {RESERVED_TAINT}, operator Exists, effect NoSchedule",
-    )
+    if refused is not None:
+        said = f"some nodes cannot be changed: {refused}"
+        return Condition(RESERVE_BLOCKED, "True", "NodesRefuse", said)
+    return Condition(RESERVE_BLOCKED, "False", "NothingWaits", "no reserved row waits")
 
 
 def _event_name(pod: PodFacts) -> str:

@@ -10,9 +10,7 @@ from typing import Any
 from webhook.controllers.board import Board
 from webhook.controllers.tables import Loaded, TableHeld, loaded
 from webhook.controllers.world import World
-from webhook.inventory.conditions import accepted, merged, ready
-from webhook.inventory.facts import NodeFacts
-from webhook.inventory.pod_facts import PodFacts
+from webhook.inventory.conditions import Condition, accepted, following, merged, ready
 from webhook.inventory.status import Survey
 from webhook.kube.cluster import Cluster
 from webhook.kube.errors import ApiError
@@ -22,21 +20,36 @@ from webhook.terms import TABLES_PATH
 _RENEW = timedelta(seconds=60)
 # Sooner than that a renewal would only be lost among the changes.
 _LOOK_S = 5.0
+# In which a write of ours is seen again, so that one which somebody else took away is noticed.
+_SEEN_AGAIN = timedelta(seconds=10)
+
+Content = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """What was written last of a table, but for its times, and when."""
+    """What was written last of a table, but for its times, and when; ``held`` is when it held."""
 
-    content: dict[str, Any]
+    content: Content
     at: datetime
+    held: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What a table matches, and the state of the cluster that it was counted in."""
+
+    state: tuple[int, int]
+    content: Content
+    conditions: tuple[Condition, ...]
 
 
 class TableStatusLoop:
     """Keeps the status of every SelectionTable right.
 
     A status is written when its content changed, and every 60 s so that admission knows it for
-    fresh. Tables that are not in use have one, too: an admin can apply a candidate under another
+    fresh. What cannot be seen any more is not renewed: it grows stale, and admission forgets it.
+    Tables that are not in use have a status, too: an admin can apply a candidate under another
     name and look at what it matches before it serves.
 
     Args:
@@ -54,43 +67,64 @@ class TableStatusLoop:
         self._in_use = in_use
         self._board = board
         self._surveys: dict[bytes, Survey] = {}
+        self._counted: dict[bytes, _Counted] = {}
         self._written: dict[str, _Written] = {}
 
     def run(self, now: datetime) -> float:
-        """Write every status that differs from what it should be."""
-        if not self._world.synced:
-            return _LOOK_S
-        tables = self._world.tables.held()
-        nodes = self._world.nodes.held().values()
-        pods = self._world.pods.held().values()
-        self._forget_all_but(tables.values())
-        for table in tables.values():
-            self._write(table, self._content(table, nodes, pods), now)
+        """Write every status that differs from what it should be.
+
+        Raises:
+            ClusterError: One of them was refused; the others are written all the same.
+        """
+        world = self._world
+        if not world.ready(world.tables, world.nodes, world.pods):
+            return 1.0
+        tables = world.tables.held().values()
+        self._forget_all_but(tables)
+        blind = world.blind(world.tables, world.nodes, world.pods)
+        refused: ApiError | None = None
+        for table in tables:
+            try:
+                self._write(table, self._content(table, blind), now, holds=not blind)
+            except ApiError as error:
+                if not error.is_not_found:  # deleted meanwhile
+                    refused = error
+        if refused is not None:
+            raise refused
         return _LOOK_S
 
-    def _content(
-        self, table: TableHeld, nodes: Collection[NodeFacts], pods: Collection[PodFacts]
-    ) -> dict[str, Any]:
+    def _content(self, table: TableHeld, blind: str) -> Content:
         """Return a status without its times; ``conditions`` as values, to be merged."""
         found = loaded(table.text)
-        content: dict[str, Any] = {
+        content: Content = {
             "observedGeneration": table.generation,
             "digest": "",
             "rowCount": 0,
             "rows": [],
             "unmatchedNodes": None,
         }
-        conditions = [accepted(found.problems)]
+        conditions = [accepted(found.problems), following(blind)]
         if found.table is not None:
-            status = self._survey(table, found).status(nodes, pods)
-            conditions.append(ready(status))
-            content |= status.to_json()
-            content["rowCount"] = len(status.rows)
+            counted = self._count(table, found)
+            conditions += counted.conditions
+            content |= counted.content
         if table.name == self._in_use:
             conditions += self._board.conditions()
             content |= self._board.fields()
         content["conditions"] = conditions
         return content
+
+    def _count(self, table: TableHeld, found: Loaded) -> _Counted:
+        """Count what a table matches, unless nothing has changed since that was done."""
+        state = self._world.nodes.changes, self._world.pods.changes
+        counted = self._counted.get(table.text)
+        if counted is None or counted.state != state:
+            nodes, pods = self._world.nodes.held(), self._world.pods.held()
+            status = self._survey(table, found).status(nodes.values(), pods.values())
+            content = status.to_json()
+            content["rowCount"] = len(status.rows)
+            counted = self._counted[table.text] = _Counted(state, content, (ready(status),))
+        return counted
 
     def _survey(self, table: TableHeld, found: Loaded) -> Survey:
         survey = self._surveys.get(table.text)
@@ -100,26 +134,36 @@ class TableStatusLoop:
             survey = self._surveys[table.text] = Survey(found.table)
         return survey
 
-    def _write(self, table: TableHeld, content: dict[str, Any], now: datetime) -> None:
-        written = self._written.get(table.name)
-        if written is not None and written.content == content and now - written.at < _RENEW:
-            return
-        time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        former = table.status.get("conditions")
+    def _write(self, table: TableHeld, content: Content, now: datetime, *, holds: bool) -> None:
+        written = self._written.get(table.uid)
+        if written is not None:
+            is_same = written.content == content
+            # Somebody has taken away what was written: the resource was restored, or cleared.
+            is_gone = not table.status and now - written.at > _SEEN_AGAIN
+            is_due = holds and now - written.at >= _RENEW
+            if is_same and not is_gone and not is_due:
+                return
+        held = now if holds or written is None else written.held
         status = {
             **content,
-            "renewTime": time,
-            "conditions": merged(content["conditions"], former, table.generation, time),
+            "renewTime": _text(held) if holds or written is not None else None,
+            "conditions": merged(
+                content["conditions"],
+                table.status.get("conditions"),
+                table.generation,
+                _text(now),
+            ),
         }
-        try:
-            self._cluster.patch(f"{TABLES_PATH}/{table.name}/status", {"status": status})
-        except ApiError as error:
-            if not error.is_not_found:  # deleted meanwhile
-                raise
-        self._written[table.name] = _Written(content, now)
+        self._cluster.patch(f"{TABLES_PATH}/{table.name}/status", {"status": status})
+        self._written[table.uid] = _Written(content, now, held)
 
     def _forget_all_but(self, tables: Collection[TableHeld]) -> None:
         texts = {table.text for table in tables}
         self._surveys = {text: one for text, one in self._surveys.items() if text in texts}
-        names = {table.name for table in tables}
-        self._written = {name: one for name, one in self._written.items() if name in names}
+        self._counted = {text: one for text, one in self._counted.items() if text in texts}
+        uids = {table.uid for table in tables}
+        self._written = {uid: one for uid, one in self._written.items() if uid in uids}
+
+
+def _text(time: datetime) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -21,12 +21,14 @@ class TableHeld:
     """A SelectionTable.
 
     Attributes:
+        uid: Tells a table from another one of the same name, before or after it.
         text: The table as a document, without what the API server adds.
         generation: Counts the changes of its spec.
         status: What was last written about it; empty where nothing was.
     """
 
     name: str
+    uid: str
     text: bytes
     generation: int
     status: Json
@@ -45,6 +47,7 @@ def table_held(raw: Json) -> TableHeld:
     """Read a raw SelectionTable."""
     return TableHeld(
         name=raw["metadata"]["name"],
+        uid=str(raw["metadata"].get("uid") or ""),
         text=table_text(raw),
         generation=int(raw["metadata"].get("generation") or 0),
         status=mapping(raw.get("status")),

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 from webhook.controllers.tables import TableHeld, table_held
 from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
 from webhook.inventory.facts import NodeFacts, node_facts
 from webhook.inventory.pod_facts import PodFacts, pod_facts
 from webhook.kube.cluster import Cluster, Json
+from webhook.kube.errors import UnreachableError
 from webhook.kube.reflector import Collection, Reflector
 from webhook.terms import TABLES_PATH
+
+
+class Mirror(Protocol):
+    """What a mirror of any kind of object says of itself."""
+
+    path: str
+
+    @property
+    def synced(self) -> bool:
+        """Whether it was complete at least once."""
+
+    @property
+    def trouble(self) -> str:
+        """Why it cannot be followed; "" while it is."""
+
+    def run(self, stopping: threading.Event) -> None:
+        """Follow until told to stop."""
 
 
 class World:
@@ -43,24 +62,28 @@ class World:
             troubled=troubled,
         )
 
-    @property
-    def synced(self) -> bool:
-        """Whether every collection was seen completely; nothing is judged before."""
-        return all(one.synced for one in self._all)
+    def ready(self, *mirrors: Mirror) -> bool:
+        """Tell whether mirrors were seen completely; nothing is judged before.
+
+        Raises:
+            UnreachableError: One of them was not, and cannot be.
+        """
+        missing = [one for one in mirrors if not one.synced]
+        for one in missing:
+            if one.trouble:
+                raise UnreachableError(f"not everything was seen yet: {one.trouble}")
+        return not missing
+
+    @staticmethod
+    def blind(*mirrors: Mirror) -> str:
+        """Return why mirrors no longer show what is there; "" while they do."""
+        return next((one.trouble for one in mirrors if one.trouble), "")
 
     def start(self, stopping: threading.Event) -> None:
         """Follow all collections until ``stopping`` is set."""
-        for one in self._all:
+        mirrors: tuple[Mirror, ...] = (self.tables, self.nodes, self.pods, self.daemons)
+        for one in mirrors:
             threading.Thread(target=one.run, args=(stopping,), name=one.path, daemon=True).start()
-
-    @property
-    def _all(
-        self,
-    ) -> tuple[
-        Reflector[TableHeld] | Reflector[NodeFacts] | Reflector[PodFacts] | Reflector[DaemonFacts],
-        ...,
-    ]:
-        return (self.tables, self.nodes, self.pods, self.daemons)
 
 
 def _pod(pod: Json) -> PodFacts | None:

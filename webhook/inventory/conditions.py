@@ -17,6 +17,9 @@ ACCEPTED: Final = "Accepted"
 READY: Final = "Ready"
 """Whether any of its rows has a device that a Pod could use now."""
 
+FOLLOWING: Final = "Following"
+"""Whether what the status counts can be seen; where it cannot, ``renewTime`` stands still (D7)."""
+
 _MAX_MESSAGE = 4096
 
 
@@ -36,6 +39,13 @@ def accepted(problems: Sequence[Problem]) -> Condition:
         return Condition(ACCEPTED, "True", "Valid", "the table breaks no law")
     lines = (f"{one.path}: {one.text()}" if one.path else one.text() for one in problems)
     return Condition(ACCEPTED, "False", "Invalid", few(lines, "\n"))
+
+
+def following(trouble: str) -> Condition:
+    """Return whether nodes, Pods and tables can be followed, by why they cannot."""
+    if not trouble:
+        return Condition(FOLLOWING, "True", "UpToDate", "every change of the cluster is seen")
+    return Condition(FOLLOWING, "False", "CannotFollow", f"counts are of earlier: {trouble}")
 
 
 def ready(status: TableStatus) -> Condition:

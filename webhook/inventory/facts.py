@@ -82,11 +82,16 @@ def is_extended(resource: str) -> bool:
     return "/" in resource
 
 
+# Far above any machine, and so that the sum over all nodes of a cluster fits the API's integers. A
+# node that says more has this many, and its row's status says that perNode does not fit it.
+_MOST_DEVICES = 1_000_000
+
+
 def whole(amount: object) -> int:
-    """Return an amount of devices as Kubernetes counts them, 0 where it is none."""
+    """Return an amount of devices as Kubernetes counts them, 0 where it is none, within reason."""
     try:
         quantity = parse_quantity(amount)
-        return 0 if quantity.is_zero else quantity.count()
+        return 0 if quantity.is_zero else min(quantity.count(), _MOST_DEVICES)
     except QuantityError:
         return 0
 

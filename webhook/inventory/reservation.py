@@ -37,7 +37,7 @@ class Reservation:
     Attributes:
         taints: By node name the reserve taint it is to have, None where it is to have none; only
             nodes that differ from that.
-        reserved: Nodes that carry their row's taint, or will, by row id.
+        reserved: Nodes that carry their row's taint, by row id.
         blocked: The rows that wait for DaemonSets.
         stranded: Pending Pods that can no longer start: all of their rows are reserved, and none
             of these waits for DaemonSets.
@@ -75,12 +75,12 @@ def reservation(
         row = _home(matcher.rows_of(node))
         if row is not None:
             homes[row].append(node)
-        elif _has_ours(node):
+        elif _ours(node):
             taints[node.name] = None
     blocked = []
     for row, members in sorted(homes.items()):
         wanted = reserve_taint(row)
-        missing = [node for node in members if wanted not in node.taints]
+        missing = [node for node in members if _ours(node) != [wanted]]
         locked_out = _locked_out(wanted, missing, daemons)
         if locked_out:
             blocked.append(Blocked(row, locked_out))
@@ -89,7 +89,10 @@ def reservation(
     waiting = {one.row for one in blocked}
     return Reservation(
         taints=taints,
-        reserved={row: len(members) for row, members in homes.items() if row not in waiting},
+        reserved={
+            row: sum(reserve_taint(row) in node.taints for node in members)
+            for row, members in homes.items()
+        },
         blocked=tuple(blocked),
         stranded=tuple(pod for pod in pods if _is_stranded(pod, reserved - waiting)),
     )
@@ -100,8 +103,9 @@ def _home(rows: Sequence[Row]) -> str | None:
     return next((row.id for row in rows if row.reserved), None)
 
 
-def _has_ours(node: NodeFacts) -> bool:
-    return any(taint.key == RESERVED_TAINT for taint in node.taints)
+def _ours(node: NodeFacts) -> list[Taint]:
+    """Return the taints of our key: one, or none, unless somebody else has placed some."""
+    return [taint for taint in node.taints if taint.key == RESERVED_TAINT]
 
 
 def _locked_out(

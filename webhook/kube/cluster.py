@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -59,6 +60,10 @@ _SHOWN_CHARACTERS = 60
 
 # What the library puts before its reasons: which connection, or its address in memory.
 _CONNECTION = re.compile(r"^(?:<[^>]*>|HTTPS?Connection(?:Pool)?\([^)]*\)): ")
+
+
+# Group, version and plural of a path, whether it is of a namespace or not.
+_KIND = re.compile(r"/apis/([^/]+)/([^/]+)/(?:namespaces/[^/]+/)?([^/]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,27 +135,6 @@ class Cluster:
                 else {}
             )
 
-    def lacks(self, collection: str) -> bool:
-        """Tell whether the API server says by itself that it has no such collection.
-
-        To a path that it does not know it answers 404 in plain text, as any proxy would. So what it
-        has is looked up in its own lists.
-
-        Args:
-            collection: The path of a group's collection, ``/apis/<group>/<version>/<plural>``.
-        """
-        _, _, group, version, plural = collection.split("/")
-        groups = self.get("/apis")
-        if groups.get("kind") != "APIGroupList":
-            return False
-        served = {one["groupVersion"] for each in groups["groups"] for one in each["versions"]}
-        if f"{group}/{version}" not in served:
-            return True
-        resources = self.get(f"/apis/{group}/{version}")
-        return resources.get("kind") == "APIResourceList" and plural not in {
-            one["name"] for one in resources["resources"]
-        }
-
     def create(self, path: str, body: Json, **query: str) -> Json:
         """Create an object below a collection's path."""
         return self._json(_Request("POST", path, query, body))
@@ -188,8 +172,35 @@ class Cluster:
                     yield self._parsed(f"WATCH {path}", line)
 
     def _json(self, request: _Request) -> Json:
-        with self._answer(request, self._answer_s) as response:
-            return self._parsed(str(request), response.data)
+        try:
+            with self._answer(request, self._answer_s) as response:
+                return self._parsed(str(request), response.data)
+        except ApiError as error:
+            if self._is_of_no_kind(request.path, error):
+                said = "the API server has no such kind of object"
+                raise ApiError(str(request), error.code, "NotFound", said) from error
+            raise
+
+    def _is_of_no_kind(self, path: str, error: ApiError) -> bool:
+        """Tell whether a 404 means that the API server has no such kind of object.
+
+        To a path that it does not know it answers 404 in plain text, as any proxy would. So what it
+        has is looked up in its own lists.
+        """
+        parts = _KIND.match(path)
+        if error.code != HTTPStatus.NOT_FOUND or error.reason or parts is None:
+            return False
+        group, version, plural = parts.groups()
+        groups = self.get("/apis")
+        if groups.get("kind") != "APIGroupList":
+            return False
+        served = {one["groupVersion"] for each in groups["groups"] for one in each["versions"]}
+        if f"{group}/{version}" not in served:
+            return True
+        resources = self.get(f"/apis/{group}/{version}")
+        return resources.get("kind") == "APIResourceList" and plural not in {
+            one["name"] for one in resources["resources"]
+        }
 
     def _parsed(self, request: str, body: bytes | str) -> Json:
         """Read an answer; a proxy in between may have sent anything, with any status."""

@@ -36,9 +36,9 @@ class ApiError(ClusterError):
 
     @property
     def is_not_found(self) -> bool:
-        """Whether the API server itself says that the object does not exist.
+        """Whether the API server itself says that there is no such object, or kind of object.
 
-        A proxy before it, or a path that it does not know, has another 404.
+        A proxy before it has another 404.
         """
         return self.code == HTTPStatus.NOT_FOUND and self.reason == "NotFound"
 

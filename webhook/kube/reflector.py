@@ -11,6 +11,7 @@ import random
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Generic, TypeVar
 
 from webhook.kube.cluster import Cluster, Json
@@ -67,6 +68,12 @@ class Reflector(Generic[T]):
         self._synced = threading.Event()
         self._absent = False
         self._trouble = ""
+        self._changes = 0
+
+    @property
+    def changes(self) -> int:
+        """How often what is held has changed: the same number means the same objects."""
+        return self._changes
 
     @property
     def synced(self) -> bool:
@@ -120,6 +127,7 @@ class Reflector(Generic[T]):
         with self._lock:
             differs = not self.synced or self._absent or found != self._held
             self._held = found
+            self._changes += differs
         self._version = version
         self._absent = False
         self._synced.set()
@@ -169,6 +177,7 @@ class Reflector(Generic[T]):
                 del self._held[key]
             else:
                 self._held[key] = kept
+            self._changes += 1
         self._changed()
 
     def _failed(self, error: ClusterError) -> float:
@@ -177,9 +186,11 @@ class Reflector(Generic[T]):
             if error.is_expired:
                 self._version = ""
                 return 0.0
-            if error.code == 404 and self._is_absent():  # noqa: PLR2004 -- HTTP's own
+            if error.is_not_found:
                 self._no_such_collection()
                 return 0.0
+            if error.code == HTTPStatus.NOT_FOUND:
+                self._version = ""  # a list tells whether that is the API server's own word
         return self._say(str(error), error.retry_after_s if isinstance(error, ApiError) else 0.0)
 
     def _say(self, trouble: str, retry_after_s: float = 0.0) -> float:
@@ -188,20 +199,12 @@ class Reflector(Generic[T]):
             self._troubled(trouble)
         return min(retry_after_s, _LONGEST_ASKED_S)
 
-    def _is_absent(self) -> bool:
-        """Tell whether the API server itself says that there is no such collection."""
-        if not self.path.startswith("/apis/"):
-            return False
-        try:
-            return self._cluster.lacks(self.path)
-        except (ClusterError, KeyError, TypeError, ValueError):
-            return False
-
     def _no_such_collection(self) -> None:
         """Nothing is there, and that is known: another thing than not reaching the API server."""
         with self._lock:
             differs = not self._absent or bool(self._held)
             self._held = {}
+            self._changes += differs
         self._version = ""
         self._trouble = ""
         self._absent = True

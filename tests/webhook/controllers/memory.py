@@ -68,8 +68,9 @@ def _merged(stored: Json, body: Json) -> Json:
     for key, value in body.items():
         if value is None:
             found.pop(key, None)
-        elif isinstance(value, dict) and isinstance(found.get(key), dict):
-            found[key] = _merged(found[key], value)
+        elif isinstance(value, dict):
+            before = found.get(key)
+            found[key] = _merged(before if isinstance(before, dict) else {}, value)
         else:
             found[key] = value
     return found

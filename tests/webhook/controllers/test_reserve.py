@@ -16,7 +16,7 @@ from webhook.inventory.daemon_facts import DaemonFacts
 from webhook.inventory.facts import NodeFacts, Taint
 from webhook.inventory.pod_facts import Owner, PodFacts
 from webhook.kube.cluster import Cluster
-from webhook.kube.errors import ApiError
+from webhook.kube.errors import ApiError, UnreachableError
 
 ROW = "a100-80gb"
 OURS = Taint("gpuspec.preferred.jp/reserved", ROW, "NoSchedule")
@@ -52,7 +52,7 @@ class Reserve:
         """The loop of another process."""
         return ReserveLoop(
             cast("Cluster", self.memory),
-            self.world.as_world(),
+            self.world,
             in_use="default",
             board=self.board,
             log=self.book.log,
@@ -100,8 +100,10 @@ def condition(reserve: Reserve) -> tuple[str, str]:
 def test_a_reserved_rows_nodes_are_tainted_and_others_not() -> None:
     reserve = Reserve(*nodes(), reserved=True)
     assert reserve.run() == ["a100-1", "a100-2"]
+    reserve.world.put_nodes(nodes(OURS))  # as the mirror shows them a moment later
+    reserve.run()
     assert reserve.board.fields() == {"reserved": {"nodes": 2, "pendingPods": 0}}
-    assert condition(reserve) == ("False", "every reserved row's nodes are tainted")
+    assert condition(reserve) == ("False", "no reserved row waits")
     line = {"level": "info", "message": "reserve taint", "node": "a100-1"}
     assert reserve.book.lines[0] == line | {"taint": str(OURS)}
 
@@ -175,7 +177,7 @@ def test_pods_that_no_device_is_left_for_are_told_once_also_by_the_next_leader()
         "every device that this Pod may use is reserved now (a100-80gb); "
         "create it again with the name of one, such as preferred.jp/gpu-a100-80gb"
     )
-    assert reserve.board.fields()["reserved"] == {"nodes": 2, "pendingPods": 1}
+    assert reserve.board.fields()["reserved"] == {"nodes": 0, "pendingPods": 1}
 
 
 @pytest.mark.rule("D6", "H7")
@@ -237,6 +239,22 @@ def test_a_node_that_refuses_its_taint_holds_up_no_other() -> None:
         reserve.world.put_nodes(gpu_node(name, ROW, 4, OURS) for name in written)
     assert len(written) == 150
     assert refused == [403, 403]  # in the second run only others were tried
+    assert condition(reserve) == (
+        "True",
+        "some nodes cannot be changed: PATCH /api/v1/nodes/a100-049: 403 Forbidden: no",
+    )
+    assert reserve.board.fields()["reserved"] == {"nodes": 100, "pendingPods": 0}
+
+
+@pytest.mark.rule("D6")
+def test_a_taint_of_our_key_that_somebody_else_placed_is_made_ours() -> None:
+    other = Taint(OURS.key, "mine", "NoExecute")
+    reserve = Reserve(*nodes(OURS, other), reserved=True)
+    reserve.run()
+    taints = reserve.memory.objects["/api/v1/nodes/a100-1"]["spec"]["taints"]
+    assert [one for one in taints if one["key"] == OURS.key] == [
+        {"key": OURS.key, "value": ROW, "effect": "NoSchedule"}
+    ]
 
 
 def test_a_missing_permission_is_an_error() -> None:
@@ -254,7 +272,7 @@ def test_a_missing_permission_is_an_error() -> None:
 
 def test_without_a_table_of_the_name_the_built_in_one_reserves_nothing() -> None:
     reserve = Reserve(*nodes(OURS))
-    reserve.world.tables.objects.clear()
+    reserve.world.plain["tables"].objects.clear()
     assert reserve.run() == []
 
 
@@ -266,8 +284,16 @@ def test_a_table_that_cannot_be_read_changes_nothing() -> None:
 
 def test_nothing_is_judged_before_everything_was_seen() -> None:
     reserve = Reserve(*nodes(OURS))
-    reserve.world.synced = False
+    reserve.world.plain["daemons"].synced = False
     assert reserve.run() == ["a100-1", "a100-2"]
+
+
+def test_what_cannot_be_seen_for_good_is_a_failure_of_the_loop() -> None:
+    reserve = Reserve(*nodes(OURS))
+    mirror = reserve.world.plain["daemons"]
+    mirror.synced, mirror.trouble = False, "cannot list daemonsets"
+    with pytest.raises(UnreachableError, match="not everything was seen yet: cannot list daemon"):
+        reserve.run()
 
 
 def test_thousands_of_nodes_are_tainted_in_portions_and_the_rest_at_once() -> None:
@@ -281,6 +307,7 @@ def test_thousands_of_nodes_are_tainted_in_portions_and_the_rest_at_once() -> No
         reserve.world.put_nodes(gpu_node(name, ROW, 4, OURS) for name in written)
     assert tainted == [100, 200, 250]
     assert waits == [0.0, 0.0, 30.0]
+    reserve.run()  # when the mirror shows the last of them
     assert reserve.board.fields() == {"reserved": {"nodes": 250, "pendingPods": 0}}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ from webhook.controllers.board import Board, Part
 from webhook.controllers.table_status import TableStatusLoop
 from webhook.controllers.tables import TableHeld
 from webhook.inventory.conditions import Condition
+from webhook.inventory.facts import node_facts
 from webhook.kube.cluster import Cluster
 from webhook.kube.errors import ApiError
 
@@ -30,9 +32,10 @@ class Status:
         self.board = Board(lambda: None)
         self.put(held or pfn_table())
         self.loop = TableStatusLoop(
-            cast("Cluster", self.memory), self.world.as_world(), in_use="default", board=self.board
+            cast("Cluster", self.memory), self.world, in_use="default", board=self.board
         )
         self.now = NOW
+        self.is_mirrored = True
 
     def put(self, held: TableHeld) -> None:
         self.world.put_table(held)
@@ -41,9 +44,17 @@ class Status:
     def run(self, seconds: float = 0.0) -> int:
         """Let time pass and run once; how many writes there were."""
         self.now += timedelta(seconds=seconds)
+        if self.is_mirrored:
+            self._mirror()
         before = len(self.memory.writes)
         self.loop.run(self.now)
         return len(self.memory.writes) - before
+
+    def _mirror(self) -> None:
+        """Show the loop what it has written, as its mirror does a moment later."""
+        for name, held in self.world.plain["tables"].objects.items():
+            found = self.memory.objects.get(TABLE.replace("default", name), {})
+            self.world.put_table(replace(held, status=found.get("status", {})))
 
     @property
     def status(self) -> dict[str, Any]:
@@ -85,7 +96,7 @@ def test_a_new_leader_writes_at_once_for_it_knows_nothing_of_the_former() -> Non
     status.run()
     status.loop = TableStatusLoop(
         cast("Cluster", status.memory),
-        status.world.as_world(),
+        status.world,
         in_use="default",
         board=status.board,
     )
@@ -119,7 +130,7 @@ def test_a_table_deleted_meanwhile_is_no_error() -> None:
 
 def test_the_other_loops_parts_are_in_the_status_of_the_table_in_use_alone() -> None:
     status = Status()
-    other = TableHeld("other", pfn_table().text, 1, {})
+    other = TableHeld("other", "uid-2", pfn_table().text, 1, {})
     status.world.put_table(other)
     status.memory.put(TABLE.replace("default", "other"), {"metadata": {"name": "other"}})
     said = Condition("ReserveBlocked", "False", "NothingWaits", "fine")
@@ -128,14 +139,95 @@ def test_the_other_loops_parts_are_in_the_status_of_the_table_in_use_alone() -> 
     assert status.condition("ReserveBlocked")["message"] == "fine"
     assert status.status["reserved"] == {"nodes": 2}
     beside = status.memory.objects[TABLE.replace("default", "other")]["status"]
-    assert {one["type"] for one in beside["conditions"]} == {"Accepted", "Ready"}
+    assert {one["type"] for one in beside["conditions"]} == {"Accepted", "Following", "Ready"}
     assert "reserved" not in beside
 
 
 def test_nothing_is_written_before_everything_was_seen() -> None:
     status = Status()
-    status.world.synced = False
+    status.world.plain["pods"].synced = False
     assert status.run() == 0
+    status.world.plain["pods"].synced = True
+    status.world.plain["daemons"].synced = False  # another loop's business
+    assert status.run() == 1
+
+
+@pytest.mark.rule("D7")
+def test_what_cannot_be_seen_any_more_is_told_and_not_renewed() -> None:
+    status = Status()
+    status.run()
+    status.world.plain["nodes"].trouble = "cannot list nodes"
+    assert status.run(30) == 1
+    assert status.condition("Following")["status"] == "False"
+    assert status.condition("Following")["message"] == "counts are of earlier: cannot list nodes"
+    assert status.status["renewTime"] == "2026-06-01T12:00:00Z"
+    assert status.run(600) == 0
+    status.world.plain["nodes"].trouble = ""
+    assert status.run(5) == 1
+    assert status.condition("Following")["status"] == "True"
+    assert status.status["renewTime"] == "2026-06-01T12:10:35Z"
+
+
+@pytest.mark.rule("D7")
+def test_a_leader_that_sees_nothing_from_the_start_promises_nothing() -> None:
+    status = Status()
+    status.world.plain["pods"].trouble = "cannot list pods"
+    assert status.run() == 1
+    assert "renewTime" not in status.status
+
+
+def test_a_table_that_was_deleted_and_made_again_is_written_at_once() -> None:
+    status = Status()
+    status.run()
+    status.put(pfn_table(uid="uid-2"))
+    assert status.run(1) == 1
+
+
+def test_a_status_that_somebody_cleared_is_written_again() -> None:
+    status = Status()
+    status.run()
+    assert status.run(30) == 0
+    del status.memory.objects[TABLE]["status"]
+    assert status.run(5) == 1
+    status.is_mirrored = False  # a write of a moment ago may not be mirrored yet
+    status.put(pfn_table())
+    assert status.run(5) == 0
+
+
+def test_one_table_that_refuses_its_status_holds_up_no_other() -> None:
+    status = Status()
+    first = TABLE.replace("default", "another")
+    status.world.plain["tables"].objects.clear()
+    status.world.put_table(TableHeld("another", "uid-2", pfn_table().text, 1, {}))
+    status.world.put_table(pfn_table())
+    status.memory.put(first, {"metadata": {"name": "another"}})
+
+    def refuse(_: str, path: str) -> None:
+        if path.startswith(first):
+            raise ApiError(f"PATCH {path}", 403, "Forbidden", "no")
+
+    status.memory.before_write = refuse
+    with pytest.raises(ApiError, match="another/status: 403 Forbidden"):
+        status.run()
+    assert status.status["digest"] == "e714847787031e18"
+
+
+def test_an_amount_beyond_reason_stops_nothing_and_shows() -> None:
+    status = Status()
+    huge = {"nvidia.com/gpu": "9223372036854775807"}
+    node = {
+        "metadata": {"name": "odd", "labels": {"gpu-model": "a30-24gb"}},
+        "status": {
+            "capacity": huge,
+            "allocatable": huge,
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
+    status.world.put_nodes([node_facts(node)])
+    status.run()
+    (row,) = (one for one in status.status["rows"] if one["id"] == "a30-24gb")
+    assert row["devices"] == 1_000_006
+    assert "perNode is 6, the largest node has 1000000" in row["problems"]
 
 
 def _refuse(verb: str, path: str) -> None:

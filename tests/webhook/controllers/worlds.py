@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 import yaml
 
@@ -20,46 +20,49 @@ GPU = "nvidia.com/gpu"
 class Mirror:
     """What stands in for a ``Reflector``."""
 
-    def __init__(self, held: dict[str, Any] | None = None) -> None:
-        self.objects = held or {}
+    def __init__(self) -> None:
+        self.objects: dict[str, Any] = {}
+        self.synced = True
+        self.trouble = ""
+        self.changes = 0
+
+    def put(self, key: str, one: object) -> None:
+        self.objects[key] = one
+        self.changes += 1
 
     def held(self) -> dict[str, Any]:
         return dict(self.objects)
 
 
-class PlainWorld:
+class PlainWorld(World):
     """Everything that the loops look at, to be changed by tests."""
 
     def __init__(self) -> None:
-        self.synced = True
-        self.tables = Mirror()
-        self.nodes = Mirror()
-        self.pods = Mirror()
-        self.daemons = Mirror()
-
-    def as_world(self) -> World:
-        return cast("World", self)
+        self.plain = {name: Mirror() for name in ("tables", "nodes", "pods", "daemons")}
+        for name, mirror in self.plain.items():
+            setattr(self, name, mirror)
 
     def put_table(self, held: TableHeld) -> None:
-        self.tables.objects[held.name] = held
+        self.plain["tables"].put(held.name, held)
 
     def put_nodes(self, nodes: Iterable[NodeFacts]) -> None:
-        self.nodes.objects |= {node.name: node for node in nodes}
+        for node in nodes:
+            self.plain["nodes"].put(node.name, node)
 
     def put_pod(self, pod: PodFacts) -> None:
-        self.pods.objects[pod.key] = pod
+        self.plain["pods"].put(pod.key, pod)
 
     def put_daemon(self, daemon: DaemonFacts) -> None:
-        self.daemons.objects[daemon.key] = daemon
+        self.plain["daemons"].put(daemon.key, daemon)
 
 
-def pfn_table(generation: int = 1, **row: object) -> TableHeld:
+def pfn_table(generation: int = 1, uid: str = "uid-1", **row: object) -> TableHeld:
     """The fleet's table as an object; further fields go into its A100 row."""
     document = yaml.safe_load(PFN_TABLE.read_text())
     for one in document["spec"]["devices"]:
         if one["name"] == "a100":
             one.update(row)
-    document["metadata"] |= {"name": "default", "generation": generation}
+    document["metadata"] |= {"name": "default", "generation": generation, "uid": uid}
     return table_held(document)
 
 

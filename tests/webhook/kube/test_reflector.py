@@ -15,8 +15,8 @@ from webhook.kube.reflector import Collection, Reflector
 Json = dict[str, Any]
 
 NODES = Collection("/api/v1/nodes")
-TABLES = Collection("/apis/example.com/v1/tables")
-UNKNOWN_PATH = ApiError("GET /apis/example.com/v1/tables", 404, "", "404 page not found")
+NO_SUCH_KIND = ApiError("GET /api/v1/nodes", 404, "NotFound", "no such kind of object")
+PROXYS_404 = ApiError("GET /api/v1/nodes", 404, "", "default backend - 404")
 OVER = "the script is over"
 GONE = {"type": "ERROR", "object": {"code": 410, "reason": "Expired", "message": "too old"}}
 
@@ -39,11 +39,6 @@ class Script:
         self.steps = list(steps)
         self.asked: list[str] = []
         self.stopping = threading.Event()
-        self.lacking = True
-
-    def lacks(self, path: str) -> bool:
-        self.asked.append(f"lacks {path}")
-        return self.lacking
 
     def pages(self, path: str, **_: str) -> Iterator[tuple[str, list[Json]]]:
         for number, page in enumerate(self._next(f"list {path}")):
@@ -75,19 +70,13 @@ def keep(item: Json) -> str | None:
 class Mirrored:
     """A reflector run over a script, and what it said."""
 
-    def __init__(
-        self,
-        *steps: Sequence[object] | Exception,
-        of: Collection = NODES,
-        lacking: bool = True,
-    ) -> None:
+    def __init__(self, *steps: Sequence[object] | Exception) -> None:
         self.script = Script(*steps)
-        self.script.lacking = lacking
         self.changes: list[dict[str, str]] = []
         self.troubles: list[str] = []
         self.reflector: Reflector[str] = Reflector(
             cast("Cluster", self.script),
-            of,
+            NODES,
             keep,
             changed=lambda: self.changes.append(self.reflector.held()),
             troubled=lambda why: None if why == OVER else self.troubles.append(why),
@@ -205,30 +194,23 @@ def test_before_the_first_list_nothing_is_known() -> None:
 
 
 def test_a_collection_that_does_not_exist_is_known_to_be_empty() -> None:
-    found = Mirrored(UNKNOWN_PATH, UNKNOWN_PATH, [[node("a", "1", value="x")]], [], of=TABLES)
+    found = Mirrored(NO_SUCH_KIND, NO_SUCH_KIND, [[node("a", "1", value="x")]], [])
     assert found.changes == [{}, {"a": "x"}]
     assert found.reflector.synced
     assert found.troubles == []
 
 
 def test_a_collection_that_goes_away_takes_its_objects_along() -> None:
-    found = Mirrored([[node("a", "1", value="x")]], UNKNOWN_PATH, of=TABLES)
+    found = Mirrored([[node("a", "1", value="x")]], PROXYS_404, NO_SUCH_KIND)
     assert found.changes == [{"a": "x"}, {}]
     assert found.reflector.absent
 
 
 def test_a_404_of_somebody_else_is_no_empty_collection() -> None:
-    """A proxy's, while the API server itself has the collection or cannot be asked."""
-    found = Mirrored([[node("a", "1", value="x")]], UNKNOWN_PATH, [], of=TABLES, lacking=False)
+    found = Mirrored([[node("a", "1", value="x")]], PROXYS_404, PROXYS_404)
     assert found.changes == [{"a": "x"}]
-    assert found.troubles == ["GET /apis/example.com/v1/tables: 404 404 page not found"]
+    assert found.troubles == ["GET /api/v1/nodes: 404 default backend - 404"]
     assert not found.reflector.absent
-
-
-def test_a_core_collection_is_never_absent() -> None:
-    found = Mirrored([[node("a", "1", value="x")]], UNKNOWN_PATH, [])
-    assert found.changes == [{"a": "x"}]
-    assert not any(asked.startswith("lacks") for asked in found.script.asked)
 
 
 def test_an_object_that_cannot_be_read_stops_no_other_and_no_thread() -> None:

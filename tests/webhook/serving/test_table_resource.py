@@ -25,7 +25,6 @@ from webhook.serving.table_resource import TableResource, table_object
 Json = dict[str, Any]
 
 PFN = yaml.safe_load(PFN_TABLE.read_text())
-NO_SUCH_RESOURCE = "404 page not found"
 DIGEST = "e714847787031e18"
 ROWS = [{"id": "a30-24gb", "devices": 24, "mostUsableOnANode": 4}]
 KNOWN = Availability({"a30-24gb": RowStatus(24, 4)})
@@ -57,9 +56,6 @@ class Collection:
         if isinstance(self.found, ClusterError):
             raise self.found
         yield "1", [] if self.found is None else [self.found]
-
-    def lacks(self, _: str) -> bool:
-        return isinstance(self.found, ApiError) and self.found.message == NO_SUCH_RESOURCE
 
     def watch(self, *_: str, **__: str) -> Iterator[Json]:
         yield {"type": "CONNECTED"}
@@ -129,7 +125,7 @@ def test_a_table_that_is_there_serves() -> None:
 
 @pytest.mark.parametrize(
     "nothing",
-    [None, ApiError("GET", 404, "", NO_SUCH_RESOURCE)],
+    [None, ApiError("GET", 404, "NotFound", "no such kind of object")],
     ids=["no table of the name", "no such resource"],
 )
 def test_where_there_is_none_the_built_in_one_serves(nothing: ApiError | None) -> None:
