@@ -33,6 +33,9 @@ TABLE_KIND: Final = "SelectionTable"
 TABLE_PLURAL: Final = "selectiontables"
 """The selection table as a custom resource (design §3)."""
 
+PRIORITY_CLASSES_PATH: Final = "/apis/scheduling.k8s.io/v1/priorityclasses"
+"""Where the API server has the classes that D3 goes by."""
+
 DEFAULT_TABLE: Final = "default"
 """Name of the SelectionTable that is in use where nothing else was said."""
 

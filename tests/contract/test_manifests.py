@@ -318,7 +318,9 @@ def granted_resources(overlay: str) -> set[str]:
     return {name for role in roles for rule in role["rules"] for name in rule["resources"]}
 
 
-def test_everybody_may_read_tables_and_nothing_else(installation: Installation) -> None:
+def test_everybody_may_read_tables_and_priority_classes_and_nothing_else(
+    installation: Installation,
+) -> None:
     role, binding = (
         one(installation, kind, "gpuspec-view") for kind in ("ClusterRole", "ClusterRoleBinding")
     )
@@ -327,7 +329,12 @@ def test_everybody_may_read_tables_and_nothing_else(installation: Installation) 
             "apiGroups": [TABLE_GROUP],
             "resources": [TABLE_PLURAL],
             "verbs": ["get", "list", "watch"],
-        }
+        },
+        {
+            "apiGroups": ["scheduling.k8s.io"],
+            "resources": ["priorityclasses"],
+            "verbs": ["get", "list"],
+        },
     ]
     assert role["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
     assert binding["roleRef"]["name"] == role["metadata"]["name"]

@@ -23,6 +23,7 @@ class Reason(StrEnum):
     OTHER_PLATFORM = "OtherPlatform"
     TOO_MANY_FOR_A_NODE = "TooManyForANode"
     DAEMON_SET = "DaemonSet"
+    NO_SUCH_PRIORITY = "NoSuchPriority"
     GOOD_TABLE = "GoodTable"
     BAD_TABLE = "BadTable"
     TABLE_IN_USE = "TableInUse"
@@ -49,6 +50,7 @@ _SENTENCES = {
     Reason.OTHER_PLATFORM: "The devices that fit are on another os or architecture (D10).",
     Reason.TOO_MANY_FOR_A_NODE: "No node has that many devices (D2).",
     Reason.DAEMON_SET: "A DaemonSet picks its nodes before admission (N8).",
+    Reason.NO_SUCH_PRIORITY: "The API server refuses the Pod's priority (D3).",
     Reason.GOOD_TABLE: "The selection table breaks no law.",
     Reason.BAD_TABLE: "The selection table breaks a law, or changes its domain.",
     Reason.TABLE_IN_USE: "The selection table decides for every Pod and may not be deleted.",
@@ -70,6 +72,7 @@ _BY_RULE = {
     "D10": Reason.OTHER_PLATFORM,
     "D2": Reason.TOO_MANY_FOR_A_NODE,
     "N8": Reason.DAEMON_SET,
+    "D3": Reason.NO_SUCH_PRIORITY,
 }
 
 

@@ -40,6 +40,7 @@ class Context:
         priority_class: Stands in for ``spec.priorityClassName``.
         priority: Stands in for ``spec.priority``.
         policy: Judge by this policy, whatever the priority says.
+        refusal: Why the API server refuses the Pod before it asks us; admission never sees one.
     """
 
     is_template: bool = False
@@ -47,6 +48,7 @@ class Context:
     priority_class: str | None = None
     priority: int | None = None
     policy: Policy | None = None
+    refusal: Problem | None = None
 
 
 ADMISSION = Context()
@@ -89,6 +91,9 @@ def translate(pod: object, context: Context, snapshot: Snapshot) -> Outcome:
     if is_mirror(pod):
         text = "a mirror Pod is left as it is: the kubelet has already started it"
         return Outcome(Verdict.UNCHANGED, Reason.MIRROR_POD, warnings=(_warning(text, "N7"),))
+    if context.refusal is not None:
+        reason = reason_of_rule(context.refusal.rule)
+        return Outcome(Verdict.DENIED, reason, problems=(context.refusal,), request=request)
     choice = _policy(pod["spec"], context, snapshot)
     owner = context.daemon_set if context.is_template else daemon_set_of(pod)
     mutation = gpu.mutate(pod, request, choice, snapshot, daemon_set=owner)

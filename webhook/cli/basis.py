@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from webhook.cli.cluster import cluster_option, cluster_table
+from selection_spec.documents import Document
+from webhook.cli.cluster import asked, cluster_option, served_table
 from webhook.cli.inputs import read_table, table_option
+from webhook.cli.priorities import Priorities, priorities_of
 from webhook.serving.live_status import live_status
 from webhook.snapshot import Snapshot
 from webhook.terms import DEFAULT_TABLE, TABLE_KIND
@@ -24,13 +26,18 @@ _SERVES = f"judged by the built-in table, for the cluster has no {TABLE_KIND} {D
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """A table and what is known of its rows, and what a person should know of where it is from.
+    """A table and what is known of its rows, and of the priorities that its rules go by.
 
-    ``note`` is "" where the person has chosen the table.
+    ``note`` is what a person should know of where the table is from, "" where that was chosen.
     """
 
     snapshot: Snapshot
+    priorities: Priorities
     note: str = ""
+
+    def beside(self, documents: Iterable[Document]) -> Basis:
+        """Return it for the Pods of a manifest, which may bring PriorityClasses of its own."""
+        return replace(self, priorities=self.priorities.beside(one.value for one in documents))
 
 
 def basis_options(function: _Function) -> _Function:
@@ -50,12 +57,18 @@ def basis_of(
     if not use_cluster:
         if kubeconfig is not None or context is not None:
             raise click.UsageError("--kubeconfig and --context are for --cluster")
-        return Basis(Snapshot(read_table(table_file)), "" if table_file else _BUILTIN)
+        table = read_table(table_file)
+        return Basis(Snapshot(table), Priorities(table), "" if table_file else _BUILTIN)
     if table_file is not None:
         raise click.UsageError("give either --table or --cluster")
     # Whoever asks no cluster does not wait for what this imports.
     from webhook.settings import ClusterPlace  # noqa: PLC0415
 
-    found = cluster_table(ClusterPlace(kubeconfig, context))
+    with asked(ClusterPlace(kubeconfig, context)) as cluster:
+        found = served_table(cluster)
     rows = live_status(found.status).of_table(found.table.digest, datetime.now(UTC))
-    return Basis(Snapshot(found.table, rows), _SERVES if found.builtin else "")
+    return Basis(
+        snapshot=Snapshot(found.table, rows),
+        priorities=priorities_of(cluster, found.table),
+        note=_SERVES if found.builtin else "",
+    )

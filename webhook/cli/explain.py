@@ -12,7 +12,7 @@ from selection_spec.grammar import is_ours
 from webhook.admission.messages import one_line
 from webhook.admission.translate import Context
 from webhook.cli import SETTINGS
-from webhook.cli.basis import basis_of, basis_options
+from webhook.cli.basis import Basis, basis_of, basis_options
 from webhook.cli.explanation import Explanation, as_json, difference, explained
 from webhook.cli.explanation_text import as_text
 from webhook.cli.inputs import (
@@ -24,7 +24,6 @@ from webhook.cli.inputs import (
 )
 from webhook.cli.outputs import json_text, styled, yaml_text
 from webhook.jsonpatch import Path, pointer
-from webhook.snapshot import Snapshot
 from webhook.workloads import pod_templates
 
 
@@ -86,16 +85,15 @@ def explain(
         raise click.UsageError("give either specs, such as any-24gb, or -f MANIFEST")
     refuse_second_reading(*filenames, table_file)
     basis = basis_of(table_file, use_cluster=use_cluster, kubeconfig=kubeconfig, context=context)
-    snapshot = basis.snapshot
     if specs:
-        pod = _pod_of(specs, snapshot.table.domain)
+        pod = _pod_of(specs, basis.snapshot.table.domain)
         known = Context(priority_class=priority_class, priority=priority)
-        found: list[tuple[str, Path, Explanation]] = [("", (), explained(pod, known, snapshot))]
+        found: list[tuple[str, Path, Explanation]] = [("", (), explained(pod, known, basis))]
     else:
         found = [
             one
             for filename in filenames
-            for one in _of_manifest(filename, snapshot, priority_class, priority)
+            for one in _of_manifest(filename, basis, priority_class, priority)
         ]
     if output == "text":
         _show_text(found, basis.note, show_all=show_all)
@@ -126,11 +124,12 @@ def _pod_of(specs: tuple[str, ...], domain: str) -> dict[str, Any]:
 
 
 def _of_manifest(
-    file: str, snapshot: Snapshot, priority_class: str | None, priority: int | None
+    file: str, basis: Basis, priority_class: str | None, priority: int | None
 ) -> Iterator[tuple[str, Path, Explanation]]:
     """Yield every Pod template of a manifest; a DaemonSet's as its Pods would be judged (N8)."""
     documents = read_manifests(file)
-    warn_of_strays(documents, snapshot.table.domain)
+    basis = basis.beside(documents)
+    warn_of_strays(documents, basis.snapshot.table.domain)
     templates = [template for one in documents for template in pod_templates(one.value)]
     if not templates:
         click.echo(f"note: {shown(file)} holds no Pod and no Pod template", err=True)
@@ -142,7 +141,7 @@ def _of_manifest(
             priority_class=priority_class,
             priority=priority,
         )
-        yield template.owner, template.path, explained(template.pod, context, snapshot)
+        yield template.owner, template.path, explained(template.pod, context, basis)
 
 
 def _show_text(found: list[tuple[str, Path, Explanation]], note: str, *, show_all: bool) -> None:

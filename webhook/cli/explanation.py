@@ -9,10 +9,12 @@ from typing import Any
 from selection_spec.denial import few
 from selection_spec.explain import Fate, explain, explain_container
 from selection_spec.resolve import Resolution
-from selection_spec.rows import Output
+from selection_spec.rows import Output, Policy
+from selection_spec.table import Table
 from webhook import marks
 from webhook.admission import messages
 from webhook.admission.translate import Context, Outcome, Verdict, translate
+from webhook.cli.basis import Basis
 from webhook.jsonpatch import write
 from webhook.shapes import unreadable
 from webhook.snapshot import Snapshot
@@ -50,9 +52,13 @@ class Explanation:
         )
 
 
-def explained(pod: dict[str, Any], context: Context, snapshot: Snapshot) -> Explanation:
+def explained(pod: dict[str, Any], context: Context, basis: Basis) -> Explanation:
     """Judge a Pod, and judge it by the other policy too where its priority is not known."""
+    snapshot = basis.snapshot
     outcome = translate(pod, context, snapshot)
+    if outcome.choice is not None:
+        # It asks for something, so that its priority matters.
+        outcome = translate(pod, basis.priorities.of_pod(pod, context), snapshot)
     other = None
     if outcome.choice is not None and not outcome.choice.certain:
         other = translate(pod, replace(context, policy=outcome.choice.policy.other), snapshot)
@@ -82,29 +88,33 @@ def difference(explanation: Explanation) -> str:
     other, choice = explanation.other, explanation.outcome.choice
     if choice is None:
         return ""
-    if text := _passed_over(explanation):
+    name = explanation.priority_class
+    if text := passed_over(explanation.snapshot.table, name, explanation.priority):
         return text
     if not explanation.differs or other is None:
         return ""
+    return not_known(name, choice.policy.other, ", ".join(candidates(other)) or "denied")
+
+
+def not_known(name: str | None, other: Policy, would: str) -> str:
+    """Say that a Pod's priority, or its class's number, is not known, and what may come of it."""
     unknown, say = "its priority", "--priority-class or --priority"
-    if explanation.priority_class:
-        unknown, say = f"the number of priority class {explanation.priority_class}", "--priority"
-    would = ", ".join(candidates(other)) or "denied"
-    return f"{unknown} is not known; under {choice.policy.other} it would be {would} (say {say})"
+    if name:
+        unknown, say = f"the number of priority class {name}", "--priority"
+    return f"{unknown} is not known; under {other} it would be {would} (say {say})"
 
 
-def _passed_over(explanation: Explanation) -> str:
-    """Say so where a table that goes by classes only has no rule for the Pod's priority."""
-    table, name = explanation.snapshot.table, explanation.priority_class
+def passed_over(table: Table, name: str | None, number: int | None) -> str:
+    """Say so where a table that goes by classes only has no rule for a Pod's priority."""
     known = dict.fromkeys(one for rule in table.priorities for one in rule.class_names or ())
     if any(rule.min_value is not None for rule in table.priorities) or name in known:
         return ""
     if name:
         return f"table {table.name} has no rule for priority class {name}"
     # Zero is what a Pod without any class has.
-    if explanation.priority:
+    if number:
         only = f", only for priority class {few(known, ' or ')}" if known else ""
-        return f"table {table.name} has no rule for priority {explanation.priority}{only}"
+        return f"table {table.name} has no rule for priority {number}{only}"
     return ""
 
 

@@ -12,7 +12,7 @@ from selection_spec.documents import Document
 from webhook.admission.messages import one_line
 from webhook.admission.translate import Context, Verdict
 from webhook.cli import SETTINGS
-from webhook.cli.basis import basis_of, basis_options
+from webhook.cli.basis import Basis, basis_of, basis_options
 from webhook.cli.explanation import difference, explained
 from webhook.cli.inputs import (
     priority_options,
@@ -22,7 +22,6 @@ from webhook.cli.inputs import (
 )
 from webhook.cli.outputs import json_text, report, yaml_text
 from webhook.jsonpatch import Drop, Edit, Extend, Patch, Path, Put, write
-from webhook.snapshot import Snapshot
 from webhook.workloads import pod_templates
 
 
@@ -78,10 +77,10 @@ def mutate(
     # A person may have meant another table; a program has been told once.
     if basis.note and sys.stderr.isatty():
         click.echo(f"note: {basis.note}", err=True)
-    snapshot = basis.snapshot
     documents = read_manifests(filename)
-    warn_of_strays(documents, snapshot.table.domain)
-    patches = [_translate(document, snapshot, priority_class, priority) for document in documents]
+    basis = basis.beside(documents)
+    warn_of_strays(documents, basis.snapshot.table.domain)
+    patches = [_translate(document, basis, priority_class, priority) for document in documents]
     if any(patch is None for patch in patches):
         ctx.exit(1)
     done = [patch for patch in patches if patch is not None]
@@ -89,7 +88,7 @@ def mutate(
 
 
 def _translate(
-    document: Document, snapshot: Snapshot, priority_class: str | None, priority: int | None
+    document: Document, basis: Basis, priority_class: str | None, priority: int | None
 ) -> Patch | None:
     """Return a document's patch; None, and the reasons on stderr, where a Pod is denied."""
     edits: list[Edit] = []
@@ -98,7 +97,7 @@ def _translate(
         context = Context(
             is_template=template.kind != "Pod", priority_class=priority_class, priority=priority
         )
-        explanation = explained(template.pod, context, snapshot)
+        explanation = explained(template.pod, context, basis)
         outcome = explanation.outcome
         report(outcome.warnings, "warning", template.owner)
         if outcome.verdict is Verdict.DENIED:

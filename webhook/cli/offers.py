@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,18 +12,21 @@ from selection_spec.errors import SpecError
 from selection_spec.grammar import Spec, is_ours, parse_spec
 from selection_spec.resolve import choose_policy
 from selection_spec.table import Table
-from webhook.advice.offers import Market, Start
+from webhook.admission.translate import Context
+from webhook.advice.offers import Market, Offer, Start
 from webhook.advice.offers_report import answers, as_json, listing
 from webhook.advice.supply import Supply, supply_of_nodes, supply_of_status
 from webhook.cli import SETTINGS
-from webhook.cli.cluster import ClusterTable, asked, cluster_option, cluster_table
+from webhook.cli.cluster import ClusterTable, asked, cluster_option, served_table
+from webhook.cli.explanation import not_known, passed_over
 from webhook.cli.inputs import (
     UnreadableError,
     priority_options,
     read_table,
     refuse_second_reading,
 )
-from webhook.cli.outputs import json_text
+from webhook.cli.outputs import json_text, report
+from webhook.cli.priorities import Priorities, priorities_of
 from webhook.cli.saved import progress, saved_items
 from webhook.inventory.facts import node_facts
 from webhook.inventory.pod_facts import pod_facts
@@ -38,6 +42,7 @@ class _Found:
 
     table: Table
     supply: Supply
+    priorities: Priorities
     as_of: str = ""
 
 
@@ -114,13 +119,20 @@ def offers(
         found = _of_files(read_table(table_file), nodes_file, pods_file)
     else:
         found = _of_cluster(ClusterPlace(kubeconfig, context), table_file)
-    choice = choose_policy(found.table, priority_class, priority)
+    said = Context(priority_class=priority_class, priority=priority)
+    known = found.priorities.of_options(said)
+    if known.refusal is not None:
+        report([known.refusal], "error")
+        ctx.exit(1)
+    choice = choose_policy(found.table, known.priority_class, known.priority)
     market = Market(found.table, found.supply, choice)
     asked_for = [_request(text, found.table.domain) for text in requests]
     given = [market.offer(*one) for one in asked_for] if requests else market.all()
     pairs = [
         (one, market.instead(one) if requests and one.start is Start.NO else ()) for one in given
     ]
+    for text in _not_known(market, said, given if requests else ()):
+        click.echo(f"note: {text}", err=True)
     if output == "json":
         click.echo(json_text(as_json(market, pairs, found.as_of)))
     elif requests:
@@ -145,33 +157,52 @@ def _request(text: str, domain: str) -> tuple[Spec, int]:
         raise click.UsageError(f"{text}: {key} {error}") from None
 
 
+def _not_known(market: Market, said: Context, given: Sequence[Offer]) -> Iterator[str]:
+    """Yield what is not known of the Pods' priority and matters, as ``explain`` says it (D3)."""
+    name, other = said.priority_class, market.choice.policy.other
+    if text := passed_over(market.table, name, said.priority):
+        yield text
+    elif not market.choice.certain:
+        for one in given:
+            would = market.offer(one.spec, one.count, other)
+            if (one.candidates, one.denial) != (would.candidates, would.denial):
+                rows = ", ".join(would.candidates) or "denied"
+                yield f"{one.request}: {not_known(name, other, rows)}"
+        if not given:
+            yield not_known(name, other, "other rows")
+
+
 def _of_files(table: Table, nodes_file: str, pods_file: str) -> _Found:
     nodes = [node_facts(node) for node in saved_items(nodes_file, "Node")]
     with progress(saved_items(pods_file, "Pod"), "Reading Pods") as bar:
-        return _Found(table, supply_of_nodes(table, nodes, map(pod_facts, bar)))
+        supply = supply_of_nodes(table, nodes, map(pod_facts, bar))
+    return _Found(table, supply, Priorities(table))
 
 
 def _of_cluster(place: ClusterPlace, table_file: str | None) -> _Found:
     """Count what nodes have; where these may not be seen, believe the table's status."""
     from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see webhook.cli.cluster
 
-    served = (
-        cluster_table(place) if table_file is None else ClusterTable(read_table(table_file), {})
-    )
     with asked(place) as cluster:
+        served = (
+            served_table(cluster)
+            if table_file is None
+            else ClusterTable(read_table(table_file), {})
+        )
+        priorities = priorities_of(cluster, served.table)
         try:
             nodes = [node_facts(node) for node in cluster.items("/api/v1/nodes")]
             pods = cluster.items("/api/v1/pods", fieldSelector=_HOLDING)
             with progress(pods, "Reading Pods") as bar:
                 supply = supply_of_nodes(served.table, nodes, map(pod_facts, bar))
-            return _Found(served.table, supply)
+            return _Found(served.table, supply, priorities)
         except ApiError as error:
             if not error.is_forbidden:
                 raise
-            return _of_status(served, error.message)
+            return _of_status(served, priorities, error.message)
 
 
-def _of_status(served: ClusterTable, refusal: str) -> _Found:
+def _of_status(served: ClusterTable, priorities: Priorities, refusal: str) -> _Found:
     rows = served.status.get("rows")
     if not rows:
         raise UnreadableError(
@@ -182,5 +213,6 @@ def _of_status(served: ClusterTable, refusal: str) -> _Found:
     return _Found(
         served.table,
         supply_of_status(served.table, rows),
+        priorities,
         str(served.status.get("renewTime") or ""),
     )

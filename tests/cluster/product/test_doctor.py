@@ -20,10 +20,10 @@ from tests.cluster.components import Options
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import MODEL_LABEL, small_fleet
 from tests.cluster.product.installation import ADMISSION, KEY
-from tests.cluster.product.shipped import CONFIGURATIONS, NAMESPACE, Shipped
+from tests.cluster.product.shipped import CONFIGURATIONS, NAMESPACE, SECRETS, Shipped
 from tests.webhook.advice.doctor.world import encoded
 from tests.webhook.cli.running import answer, run
-from webhook.terms import TABLES_PATH, UNHEALTHY_TAINT
+from webhook.terms import RESERVED_TAINT, TABLES_PATH
 
 NODES = 13
 PLUGINS = "--enable-admission-plugins=Priority,ResourceQuota,ExtendedResourceToleration"
@@ -31,7 +31,7 @@ SEEN_SECONDS = 60.0
 
 Break = Callable[[ControlPlane], AbstractContextManager[None]]
 
-MUTATING, _ = CONFIGURATIONS
+MUTATING, VALIDATING = CONFIGURATIONS
 MUTATING_LIST = path(ADMISSION, "mutatingwebhookconfigurations")
 GUARD = path(ADMISSION, "validatingadmissionpolicies", "gpuspec-guard")
 BINDING = path(ADMISSION, "validatingadmissionpolicybindings", "gpuspec-guard")
@@ -41,6 +41,11 @@ QUOTAS = path("v1", "resourcequotas", namespace="default")
 DAEMON_SETS = path("apps/v1", "daemonsets", namespace="default")
 PODS = path("v1", "pods", namespace="default")
 WEBHOOKS = path("apps/v1", "deployments", "gpuspec-webhook", namespace=NAMESPACE)
+SERVICE = path("v1", "services", "gpuspec-webhook", namespace=NAMESPACE)
+TABLE = f"{TABLES_PATH}/default"
+DEFINITION = path(
+    "apiextensions.k8s.io/v1", "customresourcedefinitions", "selectiontables.gpuspec.preferred.jp"
+)
 CONTROLLERS = path("apps/v1", "deployments", "gpuspec-controller", namespace=NAMESPACE)
 
 
@@ -54,16 +59,25 @@ def plane(kubernetes: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         shipped = Shipped(started, tmp_path_factory.mktemp("shipped-"))
         shipped.apply("--server-side")
         with shipped.running():
-            table = yaml.safe_load(PFN_TABLE.read_text())
-            table["metadata"]["name"] = "default"
-            started.api.create(TABLES_PATH, table)
-            wait_until(
-                lambda: levels(started)["status"] == "fine",
-                timeout=SEEN_SECONDS,
-                what="the table's status to be written",
-                state=lambda: str(checks(started)["status"]),
-            )
+            started.api.create(TABLES_PATH, pfn_table())
+            wait_for_status(started)
             yield started
+
+
+def pfn_table() -> Json:
+    """The table of the worked candidates, as the one in use."""
+    table: Json = yaml.safe_load(PFN_TABLE.read_text())
+    table["metadata"]["name"] = "default"
+    return table
+
+
+def wait_for_status(plane: ControlPlane) -> None:
+    wait_until(
+        lambda: levels(plane)["status"] == "fine",
+        timeout=SEEN_SECONDS,
+        what="the table's status to be written",
+        state=lambda: str(checks(plane)["status"]),
+    )
 
 
 def checks(plane: ControlPlane, *arguments: str, code: int | None = None) -> dict[str, Json]:
@@ -143,15 +157,57 @@ def foreign_authority(plane: ControlPlane) -> Iterator[None]:
         yield
 
 
+def gone(at: str) -> Break:
+    @contextmanager
+    def deleted(plane: ControlPlane) -> Iterator[None]:
+        body = plane.api.get(at)
+        kept = ("name", "namespace", "labels", "annotations")
+        body.pop("status", None)
+        metadata = {part: body["metadata"][part] for part in kept if part in body["metadata"]}
+        plane.api.delete(at)
+        try:
+            wait_until(
+                lambda: plane.api.find(at) is None, timeout=SEEN_SECONDS, what=f"{at} to be gone"
+            )
+            yield
+        finally:
+            plane.api.create(at.rpartition("/")[0], {**body, "metadata": metadata})
+
+    return deleted
+
+
+unbound = gone(BINDING)
+
+
 @contextmanager
-def unbound(plane: ControlPlane) -> Iterator[None]:
-    binding = plane.api.get(BINDING)
-    plane.api.delete(BINDING)
-    try:
+def without_secret(plane: ControlPlane) -> Iterator[None]:
+    """The controller, which would make it anew, waits: it may see none."""
+    role = path(
+        "rbac.authorization.k8s.io/v1", "roles", "gpuspec-certificates", namespace=NAMESPACE
+    )
+    with (
+        patched(plane, role, {"op": "replace", "path": "/rules", "value": []}),
+        gone(SECRETS["gpuspec-webhook-tls"])(plane),
+    ):
         yield
-    finally:
-        body = {part: binding[part] for part in ("spec",)}
-        plane.api.create(BINDING.rpartition("/")[0], {"metadata": {"name": "gpuspec-guard"}} | body)
+
+
+@contextmanager
+def without_definition(plane: ControlPlane) -> Iterator[None]:
+    """It takes all tables along."""
+    with gone(DEFINITION)(plane):
+        yield
+    wait_until(lambda: is_stored(plane), timeout=SEEN_SECONDS, what="the table to be stored again")
+    wait_for_status(plane)
+
+
+def is_stored(plane: ControlPlane) -> bool:
+    """Whether the table is there, by now."""
+    try:
+        plane.api.create(TABLES_PATH, pfn_table())
+    except ApiError as error:
+        return error.reason == "AlreadyExists"
+    return True
 
 
 @contextmanager
@@ -195,6 +251,18 @@ def daemon_set() -> Json:
     }
 
 
+@contextmanager
+def reserved_under_a_daemon_set(plane: ControlPlane) -> Iterator[None]:
+    """It is there first, so that the controller waits with the taint."""
+    reserve = {"op": "add", "path": "/spec/devices/3/reserved", "value": True}
+    with (
+        created(plane, DAEMON_SETS, {"metadata": {"name": "broken"}, "spec": daemon_set()}),
+        patched(plane, TABLE, reserve),
+    ):
+        yield
+
+
+OTHER = {"name": "h100", "nodes": {"matchLabels": {MODEL_LABEL: "h100"}}}
 LATE = [
     {
         "name": "late.example.com",
@@ -318,12 +386,82 @@ def late_webhook(plane: ControlPlane) -> Iterator[None]:
             id="quota",
         ),
         pytest.param(
-            with_object(DAEMON_SETS, spec=daemon_set()),
+            reserved_under_a_daemon_set,
             "daemonSets",
             "warning",
-            "1 DaemonSet of GPU nodes would not come back to one with our taint "
-            f"{UNHEALTHY_TAINT}: default/broken",
+            "1 DaemonSet of reserved nodes would not come back to one with our taint "
+            f"{RESERVED_TAINT}: default/broken",
             id="daemon-set",
+        ),
+        pytest.param(
+            replaced(TABLE, "/spec/devices", [{**pfn_table()["spec"]["devices"][0], **OTHER}]),
+            "nodes",
+            "error",
+            "0 of 11 GPU nodes match a row of SelectionTable default: no Pod with a spec can start",
+            id="no-node-matches",
+        ),
+        pytest.param(
+            removed(TABLE, "/spec/devices/3"),
+            "nodes",
+            "warning",
+            "GPU nodes match no row of SelectionTable default, so no Pod with a spec is placed "
+            "there: ",
+            id="some-nodes-match",
+        ),
+        pytest.param(
+            gone(MUTATING),
+            "endpoints",
+            "error",
+            "no MutatingWebhookConfiguration is gpuspec's: no Pod with a spec is translated",
+            id="no-webhook",
+        ),
+        pytest.param(
+            gone(VALIDATING),
+            "validation",
+            "error",
+            "no ValidatingWebhookConfiguration is gpuspec's: nothing checks tables before they are "
+            "stored, and nothing keeps the one in use from being deleted",
+            id="no-validation",
+        ),
+        pytest.param(
+            gone(GUARD),
+            "guard",
+            "error",
+            "there is no ValidatingAdmissionPolicy gpuspec-guard: a Pod whose key is not "
+            "translated pends for ever, and nothing says so",
+            id="no-guard",
+        ),
+        pytest.param(
+            gone(WEBHOOKS),
+            "deployments",
+            "error",
+            f"there is no Deployment of gpuspec's webhook in namespace {NAMESPACE}: Pods with a "
+            "spec are refused",
+            id="no-webhook-deployment",
+        ),
+        pytest.param(
+            gone(CONTROLLERS),
+            "deployments",
+            "error",
+            f"there is no Deployment of gpuspec's controller in namespace {NAMESPACE}: nobody "
+            "keeps status, reserve taints and certificates",
+            id="no-controller-deployment",
+        ),
+        pytest.param(
+            gone(SERVICE),
+            "endpoints",
+            "error",
+            f"there is no Service {NAMESPACE}/gpuspec-webhook, which the configuration calls: Pods "
+            "with a spec are refused",
+            id="no-service",
+        ),
+        pytest.param(
+            without_secret,
+            "certificate",
+            "error",
+            f"there is no Secret {NAMESPACE}/gpuspec-webhook-tls: no replica of the webhook can "
+            "start without it",
+            id="no-secret",
         ),
         pytest.param(
             left_behind,
@@ -332,6 +470,14 @@ def late_webhook(plane: ControlPlane) -> Iterator[None]:
             "1 Pod waits for a key that no node has, stored while nobody translated it: "
             f"default/lost ({KEY})",
             id="untranslated",
+        ),
+        pytest.param(
+            without_definition,
+            "table",
+            "error",
+            "the cluster knows no SelectionTables: the CRD is missing, and the built-in table "
+            "serves",
+            id="no-definition",
         ),
     ],
 )
@@ -363,4 +509,4 @@ def test_who_may_see_little_is_told_which_permission_is_missing(plane: ControlPl
     assert (
         "?     LimitRanges\n      could not look: permission to list limitranges is missing\n"
     ) in result.stdout
-    assert result.stderr == "\n18 checks: 2 ok, 0 warnings, 0 failed, 16 unknown\n"
+    assert result.stderr == "\n21 checks: 2 ok, 0 warnings, 0 failed, 19 unknown\n"

@@ -18,6 +18,7 @@ from tests.cluster.processes import Process
 from tests.cluster.product.installation import EXAMPLE_TABLE
 from tests.cluster.product.rights import AUDIT_POLICY, Right, granted, requests
 from tests.cluster.product.shipped import NAMESPACE, SECRETS, Shipped
+from tests.webhook.cli.running import answer, run
 from webhook.terms import ALLOW_DELETE_ANNOTATION, RESERVED_TAINT, TABLES_PATH
 
 NODES = 13
@@ -60,6 +61,22 @@ def test_the_roles_grant_what_is_used_and_all_that_they_grant_is_used(shipped: S
     assert_covered([one.asked for one in asked], rights)
     unused = {one for one in rights if not any(one.covers(each.asked) for each in asked)}
     assert unused == set()
+
+
+def test_everybody_may_ask_what_the_cluster_would_answer(shipped: Shipped) -> None:
+    """After the test above: what it applied is still there."""
+    plane = shipped.plane
+    kubeconfig = plane.write_kubeconfig(
+        plane.workdir / "anybody", plane.service_account_token("default", "default")
+    )
+    where = ("--cluster", f"--kubeconfig={kubeconfig}")
+    result = run("explain", "any", "--priority-class=system-node-critical", *where, "-o", "json")
+    assert result.stderr == (
+        "note: table default has no rule for priority class system-node-critical\n"
+    )
+    assert answer(result)["candidates"]
+    denied = run("explain", "any", "--priority-class=nope", *where)
+    assert (denied.exit_code, denied.stderr) == (1, "")
 
 
 def assert_covered(asked: list[Right], rights: set[Right]) -> None:

@@ -130,6 +130,61 @@ gpu-any-32gb:4: no: no node has 4 free
     assert _text("any-32gb:2", *files, "--priority", "1000000").count("yes") == 1
 
 
+@pytest.mark.rule("D3")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param(
+            ["any-24gb:4", "a100", "any-24gb:6", "--priority-class", "vip"],
+            [
+                (
+                    "gpu-any-24gb:4: the number of priority class vip is not known; under "
+                    "SmallestFit it would be a30-24gb (say --priority)"
+                ),
+                (
+                    "gpu-any-24gb:6: the number of priority class vip is not known; under "
+                    "SmallestFit it would be a30-24gb (say --priority)"
+                ),
+            ],
+            id="class",
+        ),
+        pytest.param(
+            ["any:8"],
+            [
+                (
+                    "gpu-any:8: its priority is not known; under SmallestFit it would be v100-16gb "
+                    "(say --priority-class or --priority)"
+                )
+            ],
+            id="nothing",
+        ),
+        pytest.param(
+            ["--priority-class", "vip"],
+            [
+                (
+                    "the number of priority class vip is not known; under SmallestFit it would be "
+                    "other rows (say --priority)"
+                )
+            ],
+            id="listing",
+        ),
+        pytest.param(["any", "--priority", "7"], [], id="number"),
+        pytest.param(["any", "--priority-class", "high"], [], id="by-class"),
+    ],
+)
+def test_what_is_not_known_of_the_priority(
+    arguments: list[str], said: list[str], files: list[str]
+) -> None:
+    result = run("offers", *arguments, *files)
+    assert result.stderr == "".join(f"note: {one}\n" for one in said)
+
+
+@pytest.mark.rule("D3")
+def test_a_class_that_the_table_does_not_know(files: list[str]) -> None:
+    result = run("offers", *files[:4], "--priority-class", "gpuspec-hihg")
+    assert result.stderr == "note: table default has no rule for priority class gpuspec-hihg\n"
+
+
 def test_nothing_near_it(files: list[str]) -> None:
     assert (
         _text("h100", *files, code=1)
@@ -279,7 +334,8 @@ class _Refusing:
     """A cluster that shows its table's status and nothing else."""
 
     def items(self, path: str, **_: str) -> Iterator[Json]:
-        message = 'nodes is forbidden: User "u" cannot list resource "nodes"'
+        kind = path.rpartition("/")[2]
+        message = f'{kind} is forbidden: User "u" cannot list resource "{kind}"'
         raise ApiError(f"GET {path}", 403, "Forbidden", message)
 
 
@@ -290,7 +346,7 @@ def _refusing(_: object) -> Iterator[_Refusing]:
 
 def _served(monkeypatch: pytest.MonkeyPatch, status: Json) -> None:
     monkeypatch.setattr(verb, "asked", _refusing)
-    monkeypatch.setattr(verb, "cluster_table", lambda _: ClusterTable(read_table(TABLE), status))
+    monkeypatch.setattr(verb, "served_table", lambda _: ClusterTable(read_table(TABLE), status))
 
 
 def test_who_may_not_see_nodes_gets_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,6 +360,8 @@ def test_who_may_not_see_nodes_gets_the_status(monkeypatch: pytest.MonkeyPatch) 
     assert result.stderr == (
         'note: nodes is forbidden: User "u" cannot list resource "nodes"; '
         "using the table's status\n"
+        'note: priorityclasses is forbidden: User "u" cannot list resource "priorityclasses"; '
+        "judged without them\n"
     )
     assert (
         result.stdout.replace(_DIGEST, "DIGEST")

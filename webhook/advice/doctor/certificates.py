@@ -11,13 +11,12 @@ from cryptography.hazmat.primitives import hashes
 
 from certs.policy import certificates_in, is_signed
 from webhook.advice.doctor.entries import Entry, our_entries
-from webhook.advice.doctor.findings import CannotLookError, Finding, error, fine, warning
+from webhook.advice.doctor.findings import Finding, error, fine, warning
+from webhook.advice.doctor.permissions import CONTROLLER, issues_certificates
 from webhook.advice.doctor.replicas import serials
 from webhook.advice.doctor.seen import Ago, Seen, Topic
 from webhook.inventory.facts import mapping
 from webhook.terms import SERVER_SECRET
-
-"""The Secret of the serving certificate."""
 
 # It is replaced when a third of its life is left; this much later somebody should know.
 _OVERDUE_SHARE = 0.25
@@ -32,6 +31,9 @@ def certificate(seen: Seen) -> Iterator[Finding]:
     """Check dates, names and trust of the serving certificate."""
     configured = our_entries(seen, Topic.MUTATING) + our_entries(seen, Topic.VALIDATING)
     yield from _bundles(configured)
+    if not seen.items(Topic.SECRET):
+        yield _no_secret(seen)
+        return
     chain = _serving_chain(seen)
     if not chain:
         yield error(
@@ -49,6 +51,28 @@ def certificate(seen: Seen) -> Iterator[Finding]:
                 "configuration; with cert-manager, that its CA injector runs",
             )
     yield from _pending_pick_up(seen, chain[0])
+
+
+def _no_secret(seen: Seen) -> Finding:
+    namespace = seen.place.namespace
+    match issues_certificates(seen):
+        case True:
+            todo = (
+                "the controller makes it within about a minute; if it does not, look at its log: "
+                f"kubectl -n {namespace} logs -l app.kubernetes.io/component={CONTROLLER}"
+            )
+        case False:
+            todo = (
+                "cert-manager makes it; if it does not, see why: kubectl -n "
+                f"{namespace} describe certificates"
+            )
+        case None:
+            todo = "the controller makes it, or cert-manager where that is used; see their logs"
+    return error(
+        f"there is no Secret {namespace}/{SERVER_SECRET}: no replica of the webhook can start "
+        "without it",
+        todo,
+    )
 
 
 def _bundles(configured: Sequence[Entry]) -> Iterator[Finding]:
@@ -118,12 +142,8 @@ def _pending_pick_up(seen: Seen, leaf: x509.Certificate) -> Iterator[Finding]:
 
 
 def _serving_chain(seen: Seen) -> list[x509.Certificate]:
-    secrets = seen.items(Topic.SECRET)
-    if not secrets:
-        raise CannotLookError(
-            f"there is no Secret {SERVER_SECRET} in namespace {seen.place.namespace}"
-        )
-    return certificates_in(_decoded(str(mapping(secrets[0].get("data")).get("tls.crt") or "")))
+    (secret,) = seen.items(Topic.SECRET)
+    return certificates_in(_decoded(str(mapping(secret.get("data")).get("tls.crt") or "")))
 
 
 def _is_trusted(

@@ -8,6 +8,8 @@ from webhook.advice.doctor import (
     certificates,
     daemons,
     neighbours,
+    nodes,
+    parts,
     permissions,
     replicas,
     tables,
@@ -20,12 +22,15 @@ from webhook.advice.doctor.seen import Seen
 Check = Callable[[Seen], Iterator[Finding]]
 
 CHECKS: tuple[tuple[str, str, Check], ...] = (
+    ("deployments", "Deployments", parts.deployments),
     ("endpoints", "webhook reachable", replicas.endpoints),
     ("translation", "a Pod is translated", trial.translation),
     ("outage", "what an outage does", trial.failure_policy),
     ("certificate", "certificate and caBundle", certificates.certificate),
     ("replicas", "replicas agree", replicas.agreement),
+    ("validation", "tables are checked", parts.validation),
     ("table", "table accepted", tables.table),
+    ("nodes", "table matches nodes", nodes.nodes),
     ("status", "table status", tables.status),
     ("controller", "controller leads", tables.controller),
     ("versions", "versions", versions.versions),

@@ -61,7 +61,9 @@ def guard(seen: Seen) -> Iterator[Finding]:
     policies = {one["metadata"]["name"] for one in seen.items(Topic.POLICIES)}
     bound = {mapping(one.get("spec")).get("policyName") for one in seen.items(Topic.BINDINGS)}
     if GUARD not in policies:
-        yield warning(
+        # Whoever left the guard out on purpose has no binding of it either.
+        say = error if GUARD in bound else warning
+        yield say(
             f"there is no ValidatingAdmissionPolicy {GUARD}: a Pod whose key is not translated "
             "pends for ever, and nothing says so",
             "apply gpuspec's manifests with the component guard",

@@ -25,6 +25,7 @@ WEBHOOK, CONTROLLER = "webhook", "controller"
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _ADMISSION = "admissionregistration.k8s.io"
+_NO_CERTIFICATES = "--no-certificates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,23 +140,41 @@ def _wanted(seen: Seen, deployments: list[Json]) -> Iterator[tuple[Need, str]]:
     """Yield each need with the ServiceAccount that has to have it."""
     every = NEEDS + configuration_needs(seen)
     for deployment in deployments:
-        labels = mapping(deployment["metadata"].get("labels"))
-        template = mapping(mapping(deployment.get("spec")).get("template"))
-        spec = mapping(template.get("spec"))
-        arguments = _arguments(spec)
-        component = labels.get("app.kubernetes.io/component")
+        spec = _pod_spec(deployment)
+        arguments = _arguments(deployment)
+        component = component_of(deployment)
         if component == WEBHOOK and not any("--table-name" in one for one in arguments):
             continue  # a table of a file takes no permission
-        issues = "--no-certificates" not in arguments
+        issues = _NO_CERTIFICATES not in arguments
         for need in every:
             if need.component == component and (issues or not need.for_certificates):
                 yield need, str(spec.get("serviceAccountName") or "default")
 
 
-def _arguments(spec: Json) -> list[str]:
+def component_of(deployment: Json) -> str:
+    """Return which component a Deployment is, "" for none of ours."""
+    labels = mapping(deployment["metadata"].get("labels"))
+    return str(labels.get("app.kubernetes.io/component") or "")
+
+
+def issues_certificates(seen: Seen) -> bool | None:
+    """Tell whether the controller makes certificates; None where there is none to be seen."""
+    answer = seen.answers[Topic.DEPLOYMENTS]
+    for deployment in () if isinstance(answer, Refused) else answer:
+        if component_of(deployment) == CONTROLLER:
+            return _NO_CERTIFICATES not in _arguments(deployment)
+    return None
+
+
+def _pod_spec(deployment: Json) -> Json:
+    template = mapping(mapping(deployment.get("spec")).get("template"))
+    return mapping(template.get("spec"))
+
+
+def _arguments(deployment: Json) -> list[str]:
     return [
         str(argument)
-        for container in mappings(spec.get("containers"))
+        for container in mappings(_pod_spec(deployment).get("containers"))
         for part in ("command", "args")
         for argument in container.get(part) or ()
     ]

@@ -31,6 +31,7 @@ def first_questions(place: Place) -> dict[str, Question]:
         Topic.LIMIT_RANGES: _everywhere("/api/v1/limitranges"),
         Topic.QUOTAS: _everywhere("/api/v1/resourcequotas"),
         Topic.PENDING: Question("/api/v1/pods", "list pods", waiting),
+        Topic.SERVICES: Question(f"{core}/services", f"list services {within}"),
         Topic.ENDPOINTS: Question(slices, f"list endpointslices {within}"),
         Topic.DEPLOYMENTS: Question(
             f"{apps}/deployments",
@@ -58,11 +59,12 @@ def _everywhere(path: str) -> Question:
 
 
 def _node(node: Json) -> Json:
-    """Keep of a node what the checks go by: labels and taints, not images and addresses."""
-    metadata, spec = mapping(node.get("metadata")), mapping(node.get("spec"))
+    """Keep of a node what the checks go by: labels, taints and devices, not images."""
+    metadata, spec, status = (mapping(node.get(part)) for part in ("metadata", "spec", "status"))
     return {
         "metadata": {"name": metadata.get("name"), "labels": metadata.get("labels")},
         "spec": {"taints": spec.get("taints")},
+        "status": {"capacity": status.get("capacity")},
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from webhook.advice.doctor.entries import our_entries
 from webhook.advice.doctor.findings import Finding, error, fine, unknown, warning
@@ -13,6 +13,10 @@ from webhook.inventory.facts import Json, mapping, mappings
 
 _PORT = 8443
 _UNAVAILABLE = 503
+_WAY = (
+    "replicas are asked through the API server (get pods/proxy), which has to reach Pods itself "
+    "for that; where a Pod is translated, see above, they do their work all the same"
+)
 
 WEBHOOK_LABELS = {"app.kubernetes.io/name": "gpuspec", "app.kubernetes.io/component": "webhook"}
 """What the replicas are known by."""
@@ -39,7 +43,7 @@ def endpoints(seen: Seen) -> Iterator[Finding]:
     ours = our_entries(seen, Topic.MUTATING)
     if not ours:
         yield error(
-            "no MutatingWebhookConfiguration is gpuspec's: Pods are stored as they are written",
+            "no MutatingWebhookConfiguration is gpuspec's: no Pod with a spec is translated",
             "apply gpuspec's manifests",
         )
         return
@@ -63,10 +67,11 @@ def agreement(seen: Seen) -> Iterator[Finding]:
         yield unknown(f"no Pod runs in namespace {seen.place.namespace} with labels {labels}")
         return
     digests: dict[str, list[str]] = defaultdict(list)
+    refusals: dict[str, Refused] = {}
     for pod in pods:
         name, answer = _name(pod), seen.answers[_key(pod)]
         if isinstance(answer, Refused):
-            yield _silent(name, answer, seen.place.namespace)
+            refusals[name] = answer
             continue
         if not answer:
             yield unknown(f"could not ask {name}: it has gone meanwhile")
@@ -76,6 +81,7 @@ def agreement(seen: Seen) -> Iterator[Finding]:
         for part in mapping(answer[0].get("checks")).values():
             for problem in mapping(part).get("problems") or ():
                 yield warning(f"{name} says: {problem}", "the last good one goes on serving")
+    yield from _silent(refusals, seen.place.namespace)
     yield from _digests(seen, digests)
 
 
@@ -101,6 +107,12 @@ def _of_service(seen: Seen, service: str) -> Finding:
         for endpoint in mappings(one.get("endpoints"))
     )
     namespace = seen.place.namespace
+    if not ready and not _exists(seen, service):
+        return error(
+            f"there is no Service {namespace}/{service}, which the configuration calls: Pods with "
+            "a spec are refused",
+            "apply gpuspec's manifests",
+        )
     if not ready:
         return error(
             f"Service {namespace}/{service} has no ready endpoint: Pods with a spec are refused",
@@ -115,13 +127,24 @@ def _of_service(seen: Seen, service: str) -> Finding:
     return fine(f"Service {namespace}/{service} has {ready} ready endpoints")
 
 
-def _silent(name: str, answer: Refused, namespace: str) -> Finding:
-    if answer.code == _UNAVAILABLE and not answer.message:
-        return error(
-            f"{name} is not ready, as it says itself",
-            f"see why: kubectl -n {namespace} logs {name}",
-        )
-    return unknown(f"could not ask {name}: {answer.why}")
+def _exists(seen: Seen, service: str) -> bool:
+    answer = seen.answers[Topic.SERVICES]
+    return isinstance(answer, Refused) or any(one["metadata"]["name"] == service for one in answer)
+
+
+def _silent(refusals: Mapping[str, Refused], namespace: str) -> Iterator[Finding]:
+    unasked = []
+    for name, answer in refusals.items():
+        if answer.code == _UNAVAILABLE and not answer.message:
+            yield error(
+                f"{name} is not ready, as it says itself",
+                f"see why: kubectl -n {namespace} logs {name}",
+            )
+        else:
+            unasked.append((name, answer.why))
+    for number, (name, why) in enumerate(unasked, start=1):
+        # Once is enough for all of them.
+        yield unknown(f"could not ask {name}: {why}", _WAY if number == len(unasked) else "")
 
 
 def _digests(seen: Seen, digests: dict[str, list[str]]) -> Iterator[Finding]:
@@ -138,10 +161,9 @@ def _digests(seen: Seen, digests: dict[str, list[str]]) -> Iterator[Finding]:
         if wanted is None or digest == wanted.digest:
             yield fine(f"{many}, table {digest}")
             continue
-        which = f"SelectionTable {wanted.name}" if seen.served.raw else "the built-in table"
         yield error(
             f"{many} {'decides' if len(names) == 1 else 'decide'} by table {digest}; the cluster's "
-            f"is {which} with digest {wanted.digest}",
+            f"is {seen.served.called} with digest {wanted.digest}",
             "see /readyz of one, and whether they are told --table-name "
             f"{seen.place.table_name} rather than a file",
         )

@@ -11,6 +11,7 @@ from selection_spec.table import Table, builtin_table
 from webhook.advice.doctor.findings import CannotLookError
 from webhook.inventory.facts import Json, mapping
 from webhook.inventory.table_object import load_table_text, table_text
+from webhook.terms import TABLE_KIND
 
 _NO_ANSWER = 0
 _FORBIDDEN = (401, 403)
@@ -26,6 +27,7 @@ class Topic(StrEnum):
     VALIDATING = "validating"
     POLICIES = "policies"
     BINDINGS = "bindings"
+    SERVICES = "services"
     ENDPOINTS = "endpoints"
     DEPLOYMENTS = "deployments"
     REPLICAS = "replicas"
@@ -128,6 +130,11 @@ class Served:
     table: Table | None = None
     problems: tuple[Problem, ...] = ()
     why_not: str = ""
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return f"{TABLE_KIND} {self.raw['metadata']['name']}" if self.raw else "the built-in table"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from webhook.advice.doctor.findings import CannotLookError, Finding, error, fine, warning
 from webhook.advice.doctor.seen import Refused, Seen, Topic
 from webhook.advice.words import counted
-from webhook.inventory.conditions import READY
+from webhook.inventory.conditions import FOLLOWING, READY
 from webhook.inventory.facts import Json, mapping, mappings
 from webhook.terms import RESERVE_BLOCKED, TABLE_KIND
 
@@ -32,7 +32,9 @@ def table(seen: Seen) -> Iterator[Finding]:
     if served.problems:
         yield error(
             f"{TABLE_KIND} {name} is not accepted, the last good one goes on serving",
-            f"kubectl get selectiontable {name} -o yaml | gpuspec table lint -",
+            f"kubectl get selectiontable {name} -o yaml | gpuspec table lint -; where no replica "
+            "is ready, nothing can judge a mended one: delete validatingwebhookconfiguration "
+            "zz-gpuspec, apply the table, and then the manifests again",
         )
         for one in served.problems[:_SHOWN]:
             yield error(f"{one.path}: {one.text()}" if one.path else one.text())
@@ -68,6 +70,12 @@ def status(seen: Seen) -> Iterator[Finding]:
             "goes by it for 180 s (D7)",
             "see that a controller leads",
         )
+    if age < -_FRESH_S:
+        yield error(
+            f"the table's status was renewed {_long(-age)} in the future: the controller's clock "
+            "or this machine's is wrong, and admission does not go by such a status (D7)",
+            "set the clocks right",
+        )
     generation = raw["metadata"].get("generation")
     if age <= _FRESH_S and found.get("observedGeneration") != generation:
         yield warning(
@@ -77,13 +85,17 @@ def status(seen: Seen) -> Iterator[Finding]:
         )
     said = list(_conditions(found))
     yield from said
-    if not said and age <= _FRESH_S:
+    if not said and abs(age) <= _FRESH_S:
         yield fine(f"renewed {_long(age)} ago")
 
 
 def _conditions(found: Json) -> Iterator[Finding]:
     by_type = {one.get("type"): one for one in mappings(found.get("conditions"))}
-    ready, blocked = (mapping(by_type.get(one)) for one in (READY, RESERVE_BLOCKED))
+    ready, blocked, following = (
+        mapping(by_type.get(one)) for one in (READY, RESERVE_BLOCKED, FOLLOWING)
+    )
+    if following.get("status") == "False":
+        yield error(f"{FOLLOWING}: {following.get('message')}", "give the controller what it lacks")
     if ready.get("status") == "False" or ready.get("reason") == "ProblemsFound":
         yield warning(str(ready.get("message")), "see each row: gpuspec table show --cluster")
     if blocked.get("status") == "True":

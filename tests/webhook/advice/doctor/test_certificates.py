@@ -14,6 +14,7 @@ from tests.webhook.advice.doctor.world import (
     HOST,
     PAIR,
     REPLICAS,
+    Change,
     World,
     encoded,
     findings,
@@ -160,12 +161,40 @@ def test_an_intermediate_authority_leads_to_the_trusted_one(world: World) -> Non
     assert findings(world, "certificate") == [ENDS]
 
 
-def test_there_is_no_secret(world: World) -> None:
+def by_cert_manager(world: World) -> None:
+    controller = world.items(Topic.DEPLOYMENTS)[1]["spec"]["template"]["spec"]["containers"][0]
+    controller["args"].append("--no-certificates")
+
+
+@pytest.mark.parametrize(
+    ("change", "todo"),
+    [
+        pytest.param(
+            lambda _: None,
+            "the controller makes it within about a minute; if it does not, look at its log: "
+            "kubectl -n gpuspec-system logs -l app.kubernetes.io/component=controller",
+            id="the-controller-s",
+        ),
+        pytest.param(
+            by_cert_manager,
+            "cert-manager makes it; if it does not, see why: kubectl -n gpuspec-system describe "
+            "certificates",
+            id="cert-manager-s",
+        ),
+        pytest.param(
+            lambda world: world.answers.update({Topic.DEPLOYMENTS: forbidden("list deployments")}),
+            "the controller makes it, or cert-manager where that is used; see their logs",
+            id="whose-is-not-seen",
+        ),
+    ],
+)
+def test_there_is_no_secret(world: World, change: Change, todo: str) -> None:
     world.answers[Topic.SECRET] = []
+    change(world)
     assert findings(world, "certificate") == [
         (
-            "unknown: could not look: there is no Secret gpuspec-webhook-tls in namespace "
-            "gpuspec-system"
+            "error: there is no Secret gpuspec-system/gpuspec-webhook-tls: no replica of the "
+            f"webhook can start without it -> {todo}"
         )
     ]
 

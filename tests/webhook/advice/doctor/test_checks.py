@@ -16,6 +16,7 @@ from tests.webhook.advice.doctor.world import (
     daemon_set,
     findings,
     forbidden,
+    make_node,
     named,
     readyz,
 )
@@ -23,6 +24,11 @@ from tests.webhook.documents import table_text
 from webhook.advice.doctor.findings import Level
 from webhook.advice.doctor.seen import Refused, Topic
 
+MEND = (
+    "kubectl get selectiontable default -o yaml | gpuspec table lint -; where no replica is ready, "
+    "nothing can judge a mended one: delete validatingwebhookconfiguration zz-gpuspec, apply the "
+    "table, and then the manifests again"
+)
 DRY_RUN = "create pods in namespace default"
 WHAT = "a Pod with preferred.jp/gpu-any in namespace default"
 
@@ -80,6 +86,14 @@ def with_problem() -> Json:
     return body
 
 
+INSTALL = "apply gpuspec's manifests, or say with --namespace where it is installed"
+NO_WAY = Refused(503, "error trying to reach service: timed out", "get pods/proxy")
+WAY = (
+    "replicas are asked through the API server (get pods/proxy), which has to reach Pods itself "
+    "for that; where a Pod is translated, see above, they do their work all the same"
+)
+
+
 @pytest.mark.parametrize(
     ("check", "change", "wanted"),
     [
@@ -87,8 +101,24 @@ def with_problem() -> Json:
             "no-configuration",
             "endpoints",
             answer(Topic.MUTATING),
-            "error: no MutatingWebhookConfiguration is gpuspec's: Pods are stored as they are "
-            "written -> apply gpuspec's manifests",
+            "error: no MutatingWebhookConfiguration is gpuspec's: no Pod with a spec is "
+            "translated -> apply gpuspec's manifests",
+        ),
+        case(
+            "no-service",
+            "endpoints",
+            lambda world: world.answers.update({Topic.SERVICES: [], Topic.ENDPOINTS: []}),
+            "error: there is no Service gpuspec-system/gpuspec-webhook, which the configuration "
+            "calls: Pods with a spec are refused -> apply gpuspec's manifests",
+        ),
+        case(
+            "services-not-seen",
+            "endpoints",
+            lambda world: world.answers.update(
+                {Topic.SERVICES: forbidden("list services"), Topic.ENDPOINTS: []}
+            ),
+            "error: Service gpuspec-system/gpuspec-webhook has no ready endpoint: Pods with a spec "
+            "are refused -> see why: kubectl -n gpuspec-system get pods,events",
         ),
         case(
             "no-endpoint",
@@ -230,8 +260,15 @@ def with_problem() -> Json:
             "replicas",
             replica(refused=forbidden("get pods/proxy in namespace gpuspec-system")),
             "unknown: could not ask webhook-a: permission to get pods/proxy in namespace "
-            "gpuspec-system is missing",
+            f"gpuspec-system is missing -> {WAY}",
             "fine: 1 replica, table e714847787031e18",
+        ),
+        case(
+            "no-way-to-any-replica",
+            "replicas",
+            lambda world: world.readyz.update(dict.fromkeys(REPLICAS, NO_WAY)),
+            f"unknown: could not ask webhook-a: {NO_WAY.why}",
+            f"unknown: could not ask webhook-b: {NO_WAY.why} -> {WAY}",
         ),
         case(
             "a-replica-has-gone",
@@ -261,6 +298,37 @@ def with_problem() -> Json:
             "versions",
             answer(Topic.DEPLOYMENTS),
             "unknown: there is no Deployment of gpuspec in namespace gpuspec-system",
+        ),
+        case(
+            "no-deployment",
+            "deployments",
+            answer(Topic.DEPLOYMENTS),
+            "error: there is no Deployment of gpuspec's webhook in namespace gpuspec-system: Pods "
+            f"with a spec are refused -> {INSTALL}",
+            "error: there is no Deployment of gpuspec's controller in namespace gpuspec-system: "
+            f"nobody keeps status, reserve taints and certificates -> {INSTALL}",
+        ),
+        case(
+            "no-controller",
+            "deployments",
+            lambda world: world.items(Topic.DEPLOYMENTS).pop(),
+            "error: there is no Deployment of gpuspec's controller in namespace gpuspec-system: "
+            f"nobody keeps status, reserve taints and certificates -> {INSTALL}",
+            "fine: gpuspec-webhook",
+        ),
+        case(
+            "may-not-list-deployments",
+            "deployments",
+            refuse(Topic.DEPLOYMENTS, forbidden("list deployments")),
+            "unknown: could not look: permission to list deployments is missing",
+        ),
+        case(
+            "nobody-validates",
+            "validation",
+            answer(Topic.VALIDATING),
+            "error: no ValidatingWebhookConfiguration is gpuspec's: nothing checks tables before "
+            "they are stored, and nothing keeps the one in use from being deleted -> apply "
+            "gpuspec's manifests",
         ),
     ],
 )
@@ -295,6 +363,11 @@ def lease(**fields: object) -> Change:
     return lambda world: world.only(Topic.LEASE)["spec"].update(fields)
 
 
+def gpu_nodes(*models: str) -> Change:
+    return answer(Topic.NODES, *(make_node(f"node-{n}", one) for n, one in enumerate(models)))
+
+
+GENERATE = "have one written for the nodes that are there: gpuspec table generate --cluster"
 NO_CRD = Refused(404, "404 page not found", "list selectiontables")
 
 
@@ -320,7 +393,7 @@ NO_CRD = Refused(404, "404 page not found", "list selectiontables")
             "table",
             lambda world: world.table["spec"]["devices"][0].update(vram="16gib", perNode=0),
             "error: SelectionTable default is not accepted, the last good one goes on serving -> "
-            "kubectl get selectiontable default -o yaml | gpuspec table lint -",
+            f"{MEND}",
             "error: spec.devices[0].perNode: perNode is 0 and should be greater than or equal to 1",
             'error: spec.devices[0].vram: vram "16gib" is no nominal memory; write 16gb',
         ),
@@ -329,7 +402,7 @@ NO_CRD = Refused(404, "404 page not found", "list selectiontables")
             "table",
             lambda world: world.table["spec"].update(devices=[{"name": name} for name in "abc"]),
             "error: SelectionTable default is not accepted, the last good one goes on serving -> "
-            "kubectl get selectiontable default -o yaml | gpuspec table lint -",
+            f"{MEND}",
             "error: spec.devices[0].nodes: nodes is missing",
             "error: spec.devices[0].perNode: perNode is missing",
             "error: spec.devices[0].resource: resource is missing",
@@ -350,6 +423,35 @@ NO_CRD = Refused(404, "404 page not found", "list selectiontables")
             "unknown: could not look: permission to list selectiontables is missing",
         ),
         case(
+            "no-node-matches",
+            "nodes",
+            gpu_nodes("h100", "h100", "b200"),
+            "error: 0 of 3 GPU nodes match a row of SelectionTable default: no Pod with a spec can "
+            f"start -> {GENERATE}",
+        ),
+        case(
+            "no-node-matches-the-built-in-table",
+            "nodes",
+            answer(Topic.TABLES),
+            "warning: 0 of 1 GPU nodes match a row of the built-in table: no Pod with a spec can "
+            f"start -> {GENERATE}",
+        ),
+        case(
+            "some-nodes-match",
+            "nodes",
+            gpu_nodes("a30-24gb", "h100", "a100-80gb", "b200"),
+            "warning: 2 of 4 GPU nodes match no row of SelectionTable default, so no Pod with a "
+            "spec is placed there: node-1, node-3 -> add rows for them; these would do: gpuspec "
+            "table generate --cluster",
+        ),
+        case(
+            "no-gpus",
+            "nodes",
+            gpu_nodes(""),
+            "warning: no node has GPUs in its capacity, so Pods with a spec wait -> see that a "
+            "device plugin runs, unless an autoscaler brings the nodes",
+        ),
+        case(
             "never-written",
             "status",
             lambda world: world.table.pop("status"),
@@ -362,6 +464,21 @@ NO_CRD = Refused(404, "404 page not found", "list selectiontables")
             status(renewTime=before(181)),
             "error: the table's status was renewed 3 min ago; every 60 s is right, and admission "
             "goes by it for 180 s (D7) -> see that a controller leads",
+        ),
+        case(
+            "of-the-future",
+            "status",
+            status(renewTime=before(-7200)),
+            "error: the table's status was renewed 2 h in the future: the controller's clock or "
+            "this machine's is wrong, and admission does not go by such a status (D7) -> set the "
+            "clocks right",
+        ),
+        case(
+            "that-the-controller-cannot-follow",
+            "status",
+            condition("Following", status="False", message="counts are of earlier: cannot list"),
+            "error: Following: counts are of earlier: cannot list -> give the controller what it "
+            "lacks",
         ),
         case(
             "of-another-generation",
@@ -456,6 +573,20 @@ def limits(**fields: Json) -> Change:
     )
 
 
+def reserved_under(*daemons: Json) -> Change:
+    def change(world: World) -> None:
+        (row,) = (one for one in world.table["spec"]["devices"] if one["name"] == "a30")
+        row["reserved"] = True
+        world.answers[Topic.DAEMON_SETS] = list(daemons)
+
+    return change
+
+
+LOCKED_OUT = (
+    "warning: 1 DaemonSet of reserved nodes would not come back to one with our taint "
+    "gpuspec.preferred.jp/reserved: kube-system/driver -> give their templates the toleration key: "
+    "gpuspec.preferred.jp/reserved, operator: Exists, effect: NoSchedule"
+)
 REMOVE = "remove it from default, defaultRequest and max (a max without a default is one)"
 NO_ADDED = "fine: none adds devices"
 LATE = (
@@ -486,9 +617,17 @@ LAST = "fine: zz-gpuspec is the last that sees new Pods"
             "fine: gpuspec-guard looks for preferred.jp/gpu",
         ),
         case(
-            "no-guard",
+            "guard-deleted",
             "guard",
             answer(Topic.POLICIES),
+            "error: there is no ValidatingAdmissionPolicy gpuspec-guard: a Pod whose key is not "
+            "translated pends for ever, and nothing says so -> apply gpuspec's manifests with the "
+            "component guard",
+        ),
+        case(
+            "guard-left-out",
+            "guard",
+            lambda world: world.answers.update({Topic.POLICIES: [], Topic.BINDINGS: []}),
             "warning: there is no ValidatingAdmissionPolicy gpuspec-guard: a Pod whose key is not "
             "translated pends for ever, and nothing says so -> apply gpuspec's manifests with the "
             "component guard",
@@ -602,20 +741,24 @@ LAST = "fine: zz-gpuspec is the last that sees new Pods"
             "fine: none is on a key that admission removes",
         ),
         case(
-            "daemon-set",
+            "no-node-is-reserved",
             "daemonSets",
             answer(
                 Topic.DAEMON_SETS, daemon_set("driver", {"key": "gpu-model", "operator": "Exists"})
             ),
-            "warning: 1 DaemonSet of GPU nodes would not come back to one with our taint "
-            "gpuspec.preferred.jp/unhealthy: kube-system/driver -> give their templates the "
-            "toleration key: gpuspec.preferred.jp/unhealthy, operator: Exists, effect: NoSchedule",
+            "fine: no node is reserved",
         ),
         case(
-            "daemon-set-elsewhere",
+            "daemon-set",
             "daemonSets",
-            answer(Topic.DAEMON_SETS, daemon_set("logs")),
-            "fine: no DaemonSet is for GPU nodes",
+            reserved_under(daemon_set("driver", {"key": "gpu-model", "operator": "Exists"})),
+            LOCKED_OUT,
+        ),
+        case(
+            "daemon-set-that-tolerates",
+            "daemonSets",
+            reserved_under(daemon_set("driver", {"operator": "Exists"}), daemon_set("logs")),
+            "fine: 1 DaemonSet of reserved nodes, none would be locked out",
         ),
         case(
             "untranslated",
@@ -652,18 +795,8 @@ def test_neighbours(check: str, change: Change, wanted: list[str]) -> None:
 def test_a_daemon_set_that_a_reserved_row_locks_out_already_is_named() -> None:
     """Its Pods are gone from the node by then, or will not come back: the taint is looked past."""
     world = World()
-    (row,) = (one for one in world.table["spec"]["devices"] if one["name"] == "a30")
-    row["reserved"] = True
     key = "gpuspec.preferred.jp/reserved"
     taint = {"key": key, "value": "a30-24gb", "effect": "NoSchedule"}
     world.items(Topic.NODES)[0]["spec"]["taints"].append(taint)
-    unhealthy = {"key": "gpuspec.preferred.jp/unhealthy", "operator": "Exists"}
-    daemon = daemon_set("driver", {"key": "gpu-model", "operator": "Exists"}, unhealthy)
-    world.answers[Topic.DAEMON_SETS] = [daemon]
-    assert findings(world, "daemonSets") == [
-        (
-            "warning: 1 DaemonSet of GPU nodes would not come back to one with our taint "
-            f"{key}: kube-system/driver -> give their templates the toleration key: {key}, "
-            "operator: Exists, effect: NoSchedule"
-        )
-    ]
+    reserved_under(daemon_set("driver", {"key": "gpu-model", "operator": "Exists"}))(world)
+    assert findings(world, "daemonSets") == [LOCKED_OUT]

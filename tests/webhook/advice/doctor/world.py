@@ -48,11 +48,12 @@ class World:
             Topic.POLICIES: [_documents("components/guard/policy.yaml")[0]],
             Topic.BINDINGS: [_documents("components/guard/policy.yaml")[1]],
             Topic.TABLES: [self.table],
-            Topic.NODES: [_node("a30-0", "a30-24gb"), _node("cpu-0", "")],
+            Topic.NODES: [make_node("a30-0", "a30-24gb"), make_node("cpu-0", "")],
             Topic.DAEMON_SETS: [daemon_set("driver", {"operator": "Exists"})],
             Topic.LIMIT_RANGES: [],
             Topic.QUOTAS: [],
             Topic.PENDING: [],
+            Topic.SERVICES: _documents("base/webhook/service.yaml"),
             Topic.ENDPOINTS: [_endpoints(2)],
             Topic.DEPLOYMENTS: [_deployment("webhook"), _deployment("controller")],
             Topic.REPLICAS: [_replica(name) for name in REPLICAS],
@@ -179,16 +180,19 @@ def _table() -> Json:
         "conditions": [
             {"type": "Ready", "status": "True", "reason": "AllFine", "message": "4 of 4 rows"},
             {"type": "ReserveBlocked", "status": "False", "message": "nothing waits"},
+            {"type": "Following", "status": "True", "message": "every change is seen"},
         ],
     }
     return table
 
 
-def _node(name: str, model: str) -> Json:
+def make_node(name: str, model: str) -> Json:
+    """A node with GPUs, labelled and tainted by their model; without either for ""."""
     taint = {"key": "gpu-model", "value": model, "effect": "NoSchedule"}
     return {
         "metadata": {"name": name, "labels": {"gpu-model": model} if model else {}},
         "spec": {"taints": [taint] if model else []},
+        "status": {"capacity": {"cpu": "64", **({GPU: "8"} if model else {})}},
     }
 
 
