@@ -49,6 +49,15 @@ def broken_laws(parts: Parts) -> Found:
         yield from _cost_steps(parts.devices)
 
 
+def broken_name(name: str) -> Found:
+    """Yield what is wrong with the name of a table, which is one of Kubernetes' objects."""
+    if what := dns_subdomain_problem(name):
+        lower = name.lower()
+        fits = not dns_subdomain_problem(lower)
+        hint = f"write {lower}" if fits else "use lower-case letters, digits and dashes"
+        yield ("metadata", "name"), _error("name", name, what, hint)
+
+
 def vram_gb(text: str) -> int | None:
     """Return the nominal gigabytes that a row's ``vram`` says, None where it says none."""
     match = _VRAM.fullmatch(text)

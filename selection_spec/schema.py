@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 DEFAULT_DOMAIN = "preferred.jp"
 
 # Above any machine that is built, below any typing error that matters.
-_MAX_PER_NODE = 1024
+MAX_PER_NODE = 1024
 _MAX_COST = 1_000_000
 
 PolicyName = Literal["EveryFit", "SmallestFit"]
@@ -84,9 +84,9 @@ class DeviceRow(_Part):
         description="Nominal memory of one device as on the box, such as 24gb; a lower bound in "
         "what users write is compared with it, and name and vram together are unique."
     )
-    per_node: Annotated[int, Field(ge=1, le=_MAX_PER_NODE)] = Field(
+    per_node: Annotated[int, Field(ge=1, le=MAX_PER_NODE)] = Field(
         description="The most devices that one node of this row has; a Pod that needs more gets "
-        f"none of it. 1 to {_MAX_PER_NODE}."
+        f"none of it. 1 to {MAX_PER_NODE}."
     )
     cost: Annotated[int, Field(ge=0, le=_MAX_COST)] = Field(
         default=0,

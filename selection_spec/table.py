@@ -21,10 +21,10 @@ from selection_spec.documents import (
 from selection_spec.errors import DocumentError, Problem, TableError
 from selection_spec.index import RowIndex, select
 from selection_spec.labels import Operator, Requirement, Toleration, of_labels
-from selection_spec.laws import broken_laws, vram_gb
+from selection_spec.laws import Path, broken_laws, broken_name, vram_gb
 from selection_spec.parts import mended_parts, parts_of
 from selection_spec.rows import Output, Policy, PriorityRule, Row
-from selection_spec.schema import DeviceRow, TableDocument, TableSpec
+from selection_spec.schema import DeviceRow, Metadata, TableDocument, TableSpec
 from selection_spec.smells import smells
 
 _DIGEST_CHARACTERS = 16
@@ -100,16 +100,24 @@ def smells_in(text: str | bytes) -> tuple[Problem, ...]:
     return _smells(_checked(document, unread), document)
 
 
-def places_of_rows(text: str | bytes) -> dict[str, tuple[str, int, int]]:
-    """Return path, line and column of each row of a table that loads, by its id.
+def located_in(text: str | bytes, found: Iterable[tuple[Path, Problem]]) -> tuple[Problem, ...]:
+    """Return problems with path, line and column, in the order of the text.
+
+    Args:
+        text: A table that loads.
+        found: Paths below ``spec`` and problems; ``("devices", ID)`` is the row of that id.
 
     Raises:
         DocumentError, TableError: It does not load (``load_table``).
     """
     document, unread = _read(text)
     rows = enumerate(_checked(document, unread).spec.devices)
-    paths = {f"{row.name}-{row.vram}": ("spec", "devices", number) for number, row in rows}
-    return {row: (field_path(path), *document.position(path)) for row, path in paths.items()}
+    places: dict[str | int, int] = {f"{row.name}-{row.vram}": number for number, row in rows}
+    located = (
+        _located(problem, ("spec", *(places.get(part, part) for part in path)), document)
+        for path, problem in found
+    )
+    return tuple(sorted(located, key=_place))
 
 
 def smells_of(value: object) -> tuple[Problem, ...]:
@@ -158,7 +166,10 @@ def _checked(document: Document, unread: Sequence[Problem] = ()) -> TableDocumen
         parsed = TableDocument.model_validate(document.value)
     except ValidationError as error:
         problems += problems_from_validation(error, document, TableDocument)
-    parts = mended_parts(document.value) if parsed is None else parts_of(parsed.spec)
+        parts, name = mended_parts(document.value), _name(document.value)
+    else:
+        parts, name = parts_of(parsed.spec), parsed.metadata.name
+    problems += (_located(problem, path, document) for path, problem in broken_name(name))
     problems += (
         _located(problem, ("spec", *path), document) for path, problem in broken_laws(parts)
     )
@@ -170,6 +181,13 @@ def _checked(document: Document, unread: Sequence[Problem] = ()) -> TableDocumen
     if unread or parsed is None:
         raise DocumentError(unread)
     return parsed
+
+
+def _name(value: object) -> str:
+    """Return what a document of any shape is called; what is no name is told elsewhere."""
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else Metadata().name
 
 
 def _smells(parsed: TableDocument, document: Document) -> tuple[Problem, ...]:

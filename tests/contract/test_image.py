@@ -214,7 +214,14 @@ def empty_api_server() -> Iterator[str]:
 
     class Nothing(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_error(404)
+            if self.path != "/apis":  # to any path it does not know, in plain text
+                self.send_error(404)
+                return
+            groups = json.dumps({"kind": "APIGroupList", "groups": []}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(groups)))
+            self.end_headers()
+            self.wfile.write(groups)
 
         def do_POST(self) -> None:
             self.send_error(404)

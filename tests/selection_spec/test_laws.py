@@ -72,6 +72,40 @@ def test_the_table_of_these_tests_loads() -> None:
     assert [row.id for row in load_table(_TABLE).rows] == ["a100-80gb"]
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Default", f'"Default" {_NO_DOMAIN}; write default'),
+        ("a_b", f'"a_b" {_NO_DOMAIN}; use lower-case letters, digits and dashes'),
+        ('""', f'"" {_NO_DOMAIN}; use lower-case letters, digits and dashes'),
+    ],
+)
+def test_a_name_that_no_object_can_have(name: str, said: str) -> None:
+    named = _with("name: test", f"name: {name}")
+    assert _problems(named) == [f"3:18: metadata.name: name {said}"]
+
+
+def test_a_bad_name_is_told_beside_what_has_a_wrong_shape() -> None:
+    both = _with("name: test", "name: Test").replace(_PER_NODE, "perNode: many")
+    assert _problems(both) == [
+        f'3:18: metadata.name: name "Test" {_NO_DOMAIN}; write test',
+        (
+            '8:16: spec.devices[0].perNode: perNode is the text "many" where a whole number is '
+            "wanted"
+        ),
+    ]
+
+
+@pytest.mark.parametrize("metadata", ["metadata: 7\n", "metadata: {name: 7}\n"])
+def test_what_is_no_text_is_told_as_that_alone(metadata: str) -> None:
+    (problem,) = _problems(_with("metadata: {name: test}\n", metadata))
+    assert "DNS" not in problem
+
+
+def test_a_table_without_a_name_is_called_default() -> None:
+    assert load_table(_with("metadata: {name: test}\n", "")).name == "default"
+
+
 @pytest.mark.rule("N6")
 def test_cost_steps_are_as_many_as_weights_can_tell_apart() -> None:
     steps = weights(MAX_COST_STEPS)

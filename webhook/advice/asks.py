@@ -6,7 +6,7 @@ for the larger node, so that a few requests stand for all that can be written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from selection_spec.availability import Availability
@@ -35,9 +35,14 @@ def specs_that_matter(*tables: Table) -> tuple[Spec, ...]:
     return tuple(spec for name in (ANY, *names) for spec in _bounds(name, tables))
 
 
-def asks_that_matter(*tables: Table) -> tuple[Ask, ...]:
-    """Return those specs with every range of counts that some table tells apart."""
-    return tuple(ask for spec in specs_that_matter(*tables) for ask in _counts(spec, tables))
+def asks_that_matter(*tables: Table, sizes: Collection[int] = ()) -> tuple[Ask, ...]:
+    """Return those specs with every range of counts that some table tells apart.
+
+    Args:
+        tables: The tables.
+        sizes: Numbers of devices that single nodes have, where they are to tell counts apart, too.
+    """
+    return tuple(ask for spec in specs_that_matter(*tables) for ask in _counts(spec, tables, sizes))
 
 
 def answer(
@@ -66,9 +71,10 @@ def _bounds(name: str, tables: tuple[Table, ...]) -> Iterator[Spec]:
         yield Spec(name, size)
 
 
-def _counts(spec: Spec, tables: tuple[Table, ...]) -> Iterator[Ask]:
-    sizes = {row.per_node for table in tables for row in rows_meant(table, spec)}
+def _counts(spec: Spec, tables: tuple[Table, ...], sizes: Collection[int]) -> Iterator[Ask]:
+    bounds = {row.per_node for table in tables for row in rows_meant(table, spec)}
+    most = max(bounds, default=0)
     least = 1
-    for size in sorted(sizes):
+    for size in sorted(bounds.union(size for size in sizes if 0 < size < most)):
         yield Ask(spec, least, size)
         least = size + 1

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from selection_spec.errors import Level
+from selection_spec.errors import Level, Problem
 from selection_spec.table import Table
 from webhook.advice.asks import Ask
+from webhook.advice.diff_nodes import Matched
 from webhook.advice.owners import OwnerChange
 from webhook.advice.row_changes import TableChanges
 from webhook.advice.spec_changes import SpecChange
 from webhook.advice.verdicts import Fate, PodVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class NodesReport:
+    """What two tables match of a cluster's nodes.
+
+    Attributes:
+        gpu_nodes: How many nodes have GPUs.
+        problems: What the new table would wait for.
+    """
+
+    gpu_nodes: int
+    old: Matched
+    new: Matched
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +67,7 @@ class Diff:
     Attributes:
         asks: Every request that was compared.
         specs: Those that are answered otherwise now.
+        nodes: None where the nodes are not known.
         pods: None where no Pods were given.
         manifests: None where no manifests were given.
     """
@@ -60,6 +77,7 @@ class Diff:
     changes: TableChanges
     asks: tuple[Ask, ...]
     specs: tuple[SpecChange, ...]
+    nodes: NodesReport | None = None
     pods: PodsReport | None = None
     manifests: tuple[ManifestChange, ...] | None = None
 
@@ -67,6 +85,7 @@ class Diff:
     def levels(self) -> frozenset[Level]:
         """How bad it is: an error where something that works would stop working."""
         found = [one.level for one in self.specs]
+        found += [one.level for one in self.nodes.problems] if self.nodes else []
         found += [one.verdict.level for one in self.pods.owners] if self.pods else []
         found += [one.verdict.level for one in self.manifests or ()]
         if self.domain_changes:

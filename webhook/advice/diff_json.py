@@ -7,7 +7,8 @@ from typing import Any
 
 from selection_spec.errors import Level
 from selection_spec.table import Table
-from webhook.advice.diff import Diff, ManifestChange, PodsReport
+from webhook.advice.diff import Diff, ManifestChange, NodesReport, PodsReport
+from webhook.advice.diff_nodes import Matched
 from webhook.advice.owners import OwnerChange
 from webhook.advice.row_changes import FieldChange, TableChanges
 from webhook.advice.spec_changes import SpecChange
@@ -17,7 +18,10 @@ Json = dict[str, Any]
 
 
 def as_json(diff: Diff) -> Json:
-    """Return the report in its documented shape; ``pods`` and ``manifests`` only if judged."""
+    """Return the report in its documented shape.
+
+    ``nodes``, ``pods`` and ``manifests`` only if they were given.
+    """
     result: Json = {
         "old": _table(diff.old),
         "new": _table(diff.new),
@@ -26,6 +30,8 @@ def as_json(diff: Diff) -> Json:
         "rows": _rows(diff.changes),
         "specs": [_spec(one) for one in diff.specs],
     }
+    if diff.nodes is not None:
+        result["nodes"] = _nodes(diff.nodes)
     if diff.pods is not None:
         result["pods"] = _pods(diff.pods)
     if diff.manifests is not None:
@@ -56,7 +62,7 @@ def _field(one: FieldChange) -> Json:
 
 
 def _spec(one: SpecChange) -> Json:
-    return {
+    result: Json = {
         "spec": str(one.ask.spec),
         "counts": [one.ask.least, one.ask.most],
         "policy": one.policy.value,
@@ -66,6 +72,28 @@ def _spec(one: SpecChange) -> Json:
         "lost": list(one.shift.lost),
         "gained": list(one.shift.gained),
     }
+    if one.served is not None:
+        result["nodes"] = {
+            "old": one.served.before,
+            "new": one.served.after,
+            "lost": one.served.lost,
+            "gained": one.served.gained,
+            "reasons": dict(one.served.reasons),
+        }
+    return result
+
+
+def _nodes(nodes: NodesReport) -> Json:
+    return {
+        "withGpus": nodes.gpu_nodes,
+        "old": _matched(nodes.old),
+        "new": _matched(nodes.new),
+        "problems": [{"level": one.level.value, "text": one.text()} for one in nodes.problems],
+    }
+
+
+def _matched(one: Matched) -> Json:
+    return {"rows": one.rows, "rowsWithNodes": one.with_nodes, "gpuNodes": one.gpu_nodes}
 
 
 def _pods(pods: PodsReport) -> Json:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from selection_spec.errors import Level
 from selection_spec.grammar import Spec
 from selection_spec.rows import Policy
-from webhook.advice.diff import Diff, ManifestChange, PodsReport
+from webhook.advice.diff import Diff, ManifestChange, NodesReport, PodsReport
+from webhook.advice.diff_nodes import Matched, Served
 from webhook.advice.owners import OwnerChange
 from webhook.advice.row_changes import FieldChange, TableChanges
-from webhook.advice.spec_changes import Shift, SpecChange
+from webhook.advice.spec_changes import SpecChange
 from webhook.advice.verdicts import Fate, PodVerdict
 from webhook.advice.words import counted, number, some, wrapped
 
@@ -20,7 +21,7 @@ _FIELDS = 4
 _OWNERS = 5
 _GROUPS = 10
 
-_Reason = tuple[Level | None, bool, Shift]
+_Reason = tuple[Level | None, str]
 
 _DOMAIN = "every key that is written today would stop being a spec"
 
@@ -35,8 +36,7 @@ class _Group:
     """Requests of which the same becomes under the same policies."""
 
     level: Level | None
-    emptied: bool
-    moved: Shift
+    said: str
     policies: tuple[Policy, ...]
     requests: list[str]
 
@@ -55,6 +55,7 @@ class _Report:
         yield f"{diff.old.name} {diff.old.digest} → {diff.new.name} {diff.new.digest}"
         sections = (
             ("Table", self._table(diff)),
+            (_nodes_head(diff.nodes), self._nodes(diff.nodes)),
             ("Specs", self._specs(diff)),
             (_pods_head(diff.pods), self._pods(diff.pods)),
             ("Manifests", self._manifests(diff.manifests)),
@@ -103,26 +104,49 @@ class _Report:
                 self.cut = True
                 yield f"  and {counted(rest, 'more row')}: {field}"
 
+    def _nodes(self, nodes: NodesReport | None) -> Iterator[str]:
+        if nodes is None:
+            return
+        old, new = (_matches(one) for one in (nodes.old, nodes.new))
+        yield f"  {new}, as before" if old == new else f"  {old} → {new}"
+        for one in nodes.problems:
+            yield wrapped(f"{one.level}: {one.text()}", "  ", "    ")
+
     def _specs(self, diff: Diff) -> Iterator[str]:
         most = {ask.spec: ask.most for ask in diff.asks}
-        groups = _groups(diff.specs, most)
+        shown = [one for one in diff.specs if self.few is None or not one.is_idle]
+        groups = _groups(shown, most, self._said)
         for level in (Level.ERROR, Level.WARNING, None):
             same = [one for one in groups if one.level is level]
             for one in same[: self.groups]:
                 under = "" if len(one.policies) == len(Policy) else f" under {one.policies[0]}"
                 head = f"  {level.value}: " if level else "  "
                 yield wrapped(f"{self._some(one.requests, self.few)}{under}", head, "    ")
-                nothing = "; nothing is left" if one.emptied else ""
-                yield wrapped(f"{self._shift(one.moved)}{nothing}", "    ", "      ")
+                yield wrapped(one.said, "    ", "      ")
             rest = len(same) - len(same[: self.groups])
             if rest:
                 self.cut = True
                 what = level.value if level else "change"
                 yield f"  and {counted(rest, f'more such {what}')}"
+        if len(shown) < len(diff.specs):
+            self.cut = True
+            idle = _groups((one for one in diff.specs if one.is_idle), most, lambda _: "")
+            yield f"  {_idle(len({text for one in idle for text in one.requests}))}"
 
-    def _shift(self, moved: Shift) -> str:
-        parts = (("loses", moved.lost), ("gains", moved.gained))
-        return "; ".join(f"{verb} {self._some(list(ids), self.few)}" for verb, ids in parts if ids)
+    def _said(self, one: SpecChange) -> str:
+        """Say what becomes of a request; rows that gave nothing are no loss."""
+        served = one.served
+        is_new = served is not None and not served.before and bool(served.after)
+        parts = [
+            f"{verb} {self._some(list(ids), self.few)}"
+            for verb, ids in (("loses", one.shift.lost), ("gains", one.shift.gained))
+            if ids and not (is_new and verb == "loses")
+        ]
+        if not one.after:
+            parts.append("nothing is left")
+        elif served is not None:
+            parts += _nodes_said(served)
+        return "; ".join(parts)
 
     def _pods(self, pods: PodsReport | None) -> Iterator[str]:
         shown = dict.fromkeys(Fate, 0)
@@ -151,22 +175,48 @@ class _Report:
             yield f"  {counted(same, 'Pod template')} as before"
 
 
-def _groups(specs: Iterable[SpecChange], most: dict[Spec, int]) -> list[_Group]:
+def _groups(
+    specs: Iterable[SpecChange], most: dict[Spec, int], said: Callable[[SpecChange], str]
+) -> list[_Group]:
     """Gather requests by what becomes of them, then by the policies under which it does."""
-    merged: dict[tuple[object, ...], list[SpecChange]] = {}
+    merged: dict[tuple[Spec, Policy, _Reason], list[SpecChange]] = {}
     for one in specs:
-        key = (one.ask.spec, one.policy, one.level, not one.after, one.shift)
-        merged.setdefault(key, []).append(one)
+        merged.setdefault((one.ask.spec, one.policy, (one.level, said(one))), []).append(one)
     policies: dict[tuple[_Reason, str], list[Policy]] = {}
-    for changes in merged.values():
-        first = changes[0]
-        reason = (first.level, not first.after, first.shift)
-        for text in _requests(changes, most[first.ask.spec]):
-            policies.setdefault((reason, text), []).append(first.policy)
+    for (spec, policy, reason), changes in merged.items():
+        for text in _requests(changes, most[spec]):
+            policies.setdefault((reason, text), []).append(policy)
     requests: dict[tuple[_Reason, tuple[Policy, ...]], list[str]] = {}
     for (reason, text), under in policies.items():
         requests.setdefault((reason, tuple(under)), []).append(text)
     return [_Group(*reason, under, texts) for (reason, under), texts in requests.items()]
+
+
+def _nodes_said(served: Served) -> Iterator[str]:
+    """Say what becomes of the nodes of a request that still has rows."""
+    if served.before and not served.after and not served.reasons:
+        yield "no node can serve what is left"
+    elif served.after and not served.before:
+        yield f"no node could serve it, now {number(served.after)} can"
+    elif str(served):
+        yield str(served)
+
+
+def _idle(count: int) -> str:
+    loses = "loses" if count == 1 else "lose"
+    return f"{counted(count, 'request')} that no node here can serve {loses} rows"
+
+
+def _nodes_head(nodes: NodesReport | None) -> str:
+    return "" if nodes is None else f"Nodes ({number(nodes.gpu_nodes)} with GPUs)"
+
+
+def _matches(one: Matched) -> str:
+    """Say what a table matches: ``65 rows match none``, ``3 of 4 rows match 170``."""
+    some_of = "" if one.with_nodes in {0, one.rows} else f"{number(one.with_nodes)} of "
+    match = "matches" if one.with_nodes == 1 or (one.rows == 1 and not some_of) else "match"
+    nodes = number(one.gpu_nodes) if one.gpu_nodes else "none"
+    return f"{some_of}{counted(one.rows, 'row')} {match} {nodes}"
 
 
 def _requests(changes: list[SpecChange], most: int) -> Iterator[str]:

@@ -20,9 +20,10 @@ from webhook.admission.essence import essence_of
 from webhook.admission.translate import ADMISSION, Context, translate
 from webhook.advice.rebuild import CannotTellError, rebuild
 from webhook.advice.verdicts import Fate, PodVerdict, admit, verdict_on
-from webhook.inventory.facts import NodeFacts, mapping
+from webhook.inventory.facts import NodeFacts, Taint, mapping
 from webhook.inventory.matching import Matcher
 from webhook.inventory.pod_facts import PodFacts, pod_facts
+from webhook.inventory.reservation import reserved_as
 from webhook.inventory.taints import keeps_pods_away, tells_a_fault, tolerated
 from webhook.shapes import unreadable
 from webhook.snapshot import Snapshot
@@ -44,10 +45,14 @@ class _Compared:
 
 @dataclass(frozen=True, slots=True)
 class _Homes:
-    """Ids of the rows that each node belongs to, by its name; and of those that have any node."""
+    """Ids of the rows that each node belongs to, by its name; and of those that have any node.
+
+    ``reserved`` has the reserve taint that a node gets by them (D6), None for none.
+    """
 
     of_node: Mapping[str, tuple[str, ...]]
     settled: frozenset[str]
+    reserved: Mapping[str, Taint | None]
 
 
 @dataclass(slots=True)
@@ -65,11 +70,18 @@ class PodJudge:
     nodes: Mapping[str, NodeFacts] | None = None
     _old_homes: _Homes = field(init=False, repr=False)
     _new_homes: _Homes = field(init=False, repr=False)
+    _taints: frozenset[tuple[tuple[str, ...], Taint | None, Taint | None]] = field(
+        init=False, repr=False
+    )
     _known: dict[bytes, _Compared] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         nodes = (self.nodes or {}).values()
         self._old_homes, self._new_homes = (_homes(one, nodes) for one in (self.old, self.new))
+        self._taints = frozenset(
+            (rows, self._old_homes.reserved[name], self._new_homes.reserved[name])
+            for name, rows in self._old_homes.of_node.items()
+        )
 
     def stored(self, pod: Json, facts: PodFacts) -> PodVerdict:
         """Judge a stored Pod that admission has translated."""
@@ -77,6 +89,8 @@ class PodJudge:
         if not self.nodes or compared.verdict.fate not in {Fate.SAME, Fate.OTHERWISE}:
             return compared.verdict
         if why := self._nowhere(compared):
+            return PodVerdict(Fate.STRANDED, why, Level.ERROR)
+        if not facts.node and (why := self._shut_out(compared)):
             return PodVerdict(Fate.STRANDED, why, Level.ERROR)
         node = self.nodes.get(facts.node)
         if node is None:
@@ -143,6 +157,24 @@ class PodJudge:
         ids = few(row.id for row in compared.after)
         return f"it would get {ids}, and no node has the labels of that"
 
+    def _shut_out(self, compared: _Compared) -> str:
+        """Say so where a Pod that waits could start, and the new reserve taints would forbid it.
+
+        It is not admitted again: it keeps the tolerations that it has (N9).
+        """
+        before = after = False
+        shut: set[str] = set()
+        for rows, then, now in self._taints:
+            if _meet(rows, compared.before):
+                before |= then is None or tolerated(then, compared.old_tolerations)
+                if now is None or tolerated(now, compared.old_tolerations):
+                    after = True
+                else:
+                    shut.add(str(now))
+        if after or not before:
+            return ""
+        return f"it waits, and its nodes would get the taint {few(sorted(shut))}"
+
     def _driven_off(self, node: NodeFacts, compared: _Compared) -> str:
         """Say why a node that admits the Pod today would not any more; "" where it would."""
         here = self._old_homes.of_node[node.name]
@@ -170,8 +202,13 @@ def stored_pods(pods: Iterable[Json]) -> Iterator[tuple[Json, PodFacts]]:
 
 def _homes(snapshot: Snapshot, nodes: Iterable[NodeFacts]) -> _Homes:
     matcher = Matcher(snapshot.table)
-    of_node = {node.name: tuple(row.id for row in matcher.rows_of(node)) for node in nodes}
-    return _Homes(of_node, frozenset(row for rows in of_node.values() for row in rows))
+    rows = {node.name: matcher.rows_of(node) for node in nodes}
+    of_node = {name: tuple(row.id for row in its) for name, its in rows.items()}
+    return _Homes(
+        of_node,
+        settled=frozenset(row for its in of_node.values() for row in its),
+        reserved={name: reserved_as(its) for name, its in rows.items()},
+    )
 
 
 def _meet(ids: Collection[str], rows: Iterable[Row]) -> bool:

@@ -9,6 +9,7 @@ from selection_spec.errors import Level
 from selection_spec.rows import Policy, Row
 from selection_spec.table import Table
 from webhook.advice.asks import Ask, answer
+from webhook.advice.diff_nodes import Grounds, Served
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class SpecChange:
     Attributes:
         before: Ids of the old table's rows, in D8 order.
         after: Ids of the new table's rows.
+        served: What becomes of the nodes that could serve it; None where nodes are not known.
     """
 
     ask: Ask
@@ -42,32 +44,66 @@ class SpecChange:
     before: tuple[str, ...]
     after: tuple[str, ...]
     shift: Shift
+    served: Served | None = None
 
     @property
     def level(self) -> Level | None:
-        """An error where nothing is left, a warning where something is lost."""
+        """An error where nothing is left, a warning where something is lost.
+
+        Where nodes are known they alone count: a row without any gave nobody anything.
+        """
+        if self.served is not None:
+            if not self.served.lost:
+                return None
+            return Level.WARNING if self.served.after else Level.ERROR
         if self.before and not self.after:
             return Level.ERROR
         return Level.WARNING if self.shift.lost else None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether rows are lost that gave nothing: no node could serve it, and none can."""
+        return (
+            self.served is not None
+            and not self.served.before
+            and not self.served.after
+            and bool(self.shift.lost)
+        )
+
 
 def spec_changes(
-    old: Table, new: Table, asks: Iterable[Ask], successors: Mapping[str, str]
+    old: Table,
+    new: Table,
+    asks: Iterable[Ask],
+    successors: Mapping[str, str],
+    grounds: Grounds | None = None,
 ) -> Iterator[SpecChange]:
-    """Yield what becomes of each request under both policies, where it is not the same."""
+    """Yield what becomes of each request under both policies, where it is not the same.
+
+    Args:
+        old: The one table.
+        new: The other.
+        asks: The requests.
+        successors: For each old row id the new one (``row_changes``).
+        grounds: The nodes, where they are known: rows that stay may have others than before.
+    """
     for ask in asks:
         for policy in Policy:
             before, after = (
                 answer(table, ask.spec, ask.most, policy).candidates for table in (old, new)
             )
             moved = shift(before, after, successors)
-            if moved:
+            served = None
+            if grounds is not None:
+                served = grounds.served(before, after, ask.most, successors)
+            if moved or (served is not None and (served.lost or served.gained)):
                 yield SpecChange(
                     ask,
                     policy,
                     tuple(row.id for row in before),
                     tuple(row.id for row in after),
                     moved,
+                    served,
                 )
 
 

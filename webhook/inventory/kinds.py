@@ -10,10 +10,12 @@ from selection_spec.labels import ARCH_LABEL, OS_LABEL, Operator
 from selection_spec.table import Table
 from webhook.inventory.facts import NodeFacts, Taint
 from webhook.inventory.matching import Matcher
+from webhook.inventory.memory import card_mib
 from webhook.inventory.taints import is_own, is_transient, keeps_pods_away, tells_a_fault
 from webhook.inventory.vendors import gpus, telling_labels
 from webhook.terms import HEALTH_LABEL, SUSPECT
 
+_REMEMBERED_KEYS = 10_000
 _DECORATION = re.compile(r"[^a-z0-9]+")
 
 Pairs = tuple[tuple[str, str], ...]
@@ -34,6 +36,7 @@ class Kind:
         taints: Those that keep Pods away and say what the node is, not how it fares.
         usable: Whether a Pod could start there now, were there room (D7): Ready, not cordoned,
             without our unhealthy taint and Kubernetes' own.
+        card_mib: What the driver says a whole card of NVIDIA's has, 0 where labels don't tell.
         labels: The labels by which the table's rows could know it, or nearly so.
         unknown: What tells most about its GPUs, where it has some and belongs to no row.
     """
@@ -47,6 +50,7 @@ class Kind:
     taints: tuple[Taint, ...]
     usable: bool
     suspect: bool
+    card_mib: int
     labels: Pairs
     unknown: Pairs
 
@@ -132,6 +136,7 @@ class Kinds:
             ),
             usable=node.ready and not node.cordoned and not any(map(tells_a_fault, node.taints)),
             suspect=labels.get(HEALTH_LABEL) == SUSPECT,
+            card_mib=card_mib(labels),
             labels=tuple(
                 (key, value)
                 for key, value in sorted(labels.items())
@@ -149,6 +154,8 @@ class Kinds:
 
     def _is_telling(self, key: str) -> bool:
         """Tell whether a label is one that rows speak of, or is spelt like one."""
+        if len(self._keys) > _REMEMBERED_KEYS:  # some put a new key on a node for every job
+            self._keys.clear()
         telling = self._keys.get(key)
         if telling is None:
             telling = self._keys[key] = plain(key) in self._key_names

@@ -84,7 +84,8 @@ def _owner(metadata: Json) -> Owner:
     for one in mappings(metadata.get("ownerReferences")):
         if one.get("controller") is True:
             kind, name, uid = (str(one.get(part) or "") for part in ("kind", "name", "uid"))
-            return Owner(intern(kind), intern(name), intern(uid))
+            # There is no end of Jobs, and Python 3.12 never lets go of what was interned.
+            return Owner(intern(kind), name, uid)
     return Owner("Pod", str(metadata.get("name") or ""), str(metadata.get("uid") or ""))
 
 

@@ -15,7 +15,9 @@ from selection_spec.table import Table
 from webhook.inventory.facts import Taint
 from webhook.inventory.kinds import Tally, plain, tells
 from webhook.inventory.matching import fulfils
+from webhook.inventory.memory import contradicts, nominal_gb
 from webhook.inventory.taints import is_own, is_transient, tolerated
+from webhook.inventory.vendors import NVIDIA
 
 _SHOWN = 3
 
@@ -33,6 +35,7 @@ class Census:
         self.nodes = sum(tally.nodes for tally in tallies)
         self.resources = {row.id: row.resource for row in table.rows}
         self.strangers: dict[str, Counter[str]] = {}
+        self._together: Counter[tuple[str, ...]] = Counter()
         self._by_key: dict[str, Counter[str]] = {}
         self._by_value: dict[str, Counter[str]] = {}
         self._listed = {
@@ -43,12 +46,25 @@ class Census:
             for value in one.values
         }
         for tally in tallies:
+            if len(tally.kind.rows) > 1:
+                self._together[tally.kind.rows] += tally.nodes
             for row_id in tally.kind.strangers:
                 platforms = self.strangers.setdefault(row_id, Counter())
                 platforms[tally.kind.platform] += tally.nodes
             for key, value in tally.kind.labels:
                 self._by_key.setdefault(key, Counter())[value] += tally.nodes
                 self._by_value.setdefault(value, Counter())[key] += tally.nodes
+
+    def beside(self, row: Row) -> Counter[str]:
+        """Return the other rows of its resource that share nodes with a row, and how many."""
+        others: Counter[str] = Counter()
+        for rows, nodes in self._together.items():
+            if row.id in rows:
+                others.update(
+                    {other: nodes for other in rows if self.resources[other] == row.resource}
+                )
+        del others[row.id]
+        return others
 
     def fulfilling(self, requirement: Requirement) -> int:
         """Return how many nodes fulfil a requirement, whatever else is asked of them."""
@@ -109,7 +125,8 @@ def _of_nodes(row: Row, tallies: Sequence[Tally], nodes: int, census: Census) ->
     yield from _taints(row, tallies, nodes)
     yield from _without_devices(row, tallies, nodes)
     yield from _per_node(row, tallies)
-    yield from _shared(row, tallies, nodes, census)
+    yield from _memory(row, tallies, nodes)
+    yield from _shared(row, nodes, census)
     yield from _idle_tolerations(row, tallies)
 
 
@@ -179,13 +196,23 @@ def _per_node(row: Row, tallies: Sequence[Tally]) -> Iterator[Problem]:
         )
 
 
-def _shared(row: Row, tallies: Sequence[Tally], nodes: int, census: Census) -> Iterator[Problem]:
-    """Rows of one resource on the same nodes count the same devices twice."""
-    others: Counter[str] = Counter()
+def _memory(row: Row, tallies: Sequence[Tally], nodes: int) -> Iterator[Problem]:
+    """Hold the gigabytes on the box against what the driver of whole cards says."""
+    found: Counter[int] = Counter()
     for tally in tallies:
-        for other in tally.kind.rows:
-            if other != row.id and census.resources[other] == row.resource:
-                others[other] += tally.nodes
+        mib = tally.kind.card_mib
+        if mib and row.resource == NVIDIA and contradicts(row.vram_gb, mib):
+            found[mib] += tally.nodes
+    for mib, count in found.most_common(_SHOWN):
+        say = "says" if count == 1 else "say"
+        who = "its nodes say" if count == nodes > 1 else f"{_share(count, nodes)} {say}"
+        text = f"vram is {row.vram_gb}gb, {who} {mib} MiB: {nominal_gb(mib)}gb"
+        yield Problem(text, rule="G3", level=Level.WARNING)
+
+
+def _shared(row: Row, nodes: int, census: Census) -> Iterator[Problem]:
+    """Rows of one resource on the same nodes count the same devices twice."""
+    others = census.beside(row)
     for other, count in others.most_common(_SHOWN):
         yield Problem(f"{_share(count, nodes)} {_belong(count)} to row {other} too")
     if len(others) > _SHOWN:

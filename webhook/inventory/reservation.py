@@ -98,6 +98,12 @@ def reservation(
     )
 
 
+def reserved_as(rows: Sequence[Row]) -> Taint | None:
+    """Return the reserve taint of a node of these rows, None where none of them is reserved."""
+    row = _home(rows)
+    return None if row is None else reserve_taint(row)
+
+
 def _home(rows: Sequence[Row]) -> str | None:
     """Return the reserved row that a node belongs to; the first where there are several."""
     return next((row.id for row in rows if row.reserved), None)

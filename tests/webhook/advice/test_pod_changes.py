@@ -37,11 +37,15 @@ def _judge(new: Table, nodes: dict[str, NodeFacts] | None, old: Table = _OLD) ->
 
 
 def _verdict(
-    pod: PodBuilder, new: Table, node: str = "on-a", nodes: dict[str, NodeFacts] | None = _NODES
+    pod: PodBuilder,
+    new: Table,
+    node: str = "on-a",
+    nodes: dict[str, NodeFacts] | None = _NODES,
+    old: Table = _OLD,
 ) -> PodVerdict:
-    there = stored(pod, _OLD, node)
+    there = stored(pod, old, node)
     before = deepcopy(there)
-    verdict = _judge(new, nodes).stored(there, pod_facts(there))
+    verdict = _judge(new, nodes, old).stored(there, pod_facts(there))
     assert there == before
     return verdict
 
@@ -95,6 +99,22 @@ def test_stranded_where_no_node_has_the_new_label() -> None:
     assert _verdict(asking(b=1), new, "on-b", there_already) == PodVerdict(
         Fate.OTHERWISE, "the same devices by other node labels"
     )
+
+
+@pytest.mark.rule("N9", "D6")
+def test_stranded_where_a_reserved_row_gets_another_name() -> None:
+    """A Pod that waits keeps the toleration of the taint's former value."""
+    reserved = {**_B, "reserved": True}
+    old = make_table(_A, reserved)
+    new = make_table(_A, {**reserved, "name": "b2", "aliases": ["b"]})
+    assert _verdict(asking(b=1), new, "", old=old) == PodVerdict(
+        Fate.STRANDED,
+        "it waits, and its nodes would get the taint "
+        "gpuspec.preferred.jp/reserved=b2-24gb:NoSchedule",
+        Level.ERROR,
+    )
+    assert _verdict(asking(b=1), new, "on-b", old=old).fate is Fate.OTHERWISE  # it runs on
+    assert _verdict(asking(b=1), old, "", old=old) == _SAME
 
 
 @pytest.mark.rule("G5")

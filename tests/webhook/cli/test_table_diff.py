@@ -14,9 +14,12 @@ import yaml
 from selection_spec.table import load_table
 from tests.builders import GPU, PFN_TABLE, Json, asking, make_pod
 from tests.webhook.advice.pods import make_node, stored
+from tests.webhook.cli.clusters import use_cluster
 from tests.webhook.cli.running import TABLE, answer, run
+from tests.webhook.inventory.fleets import ready_fleet
 from webhook.cli.cluster import ClusterTable
 from webhook.cli.table import diff as verb
+from webhook.kube.errors import ApiError
 
 _PFN: Json = yaml.safe_load(PFN_TABLE.read_bytes())
 _OLD = load_table(json.dumps(_PFN))
@@ -392,17 +395,38 @@ def test_json(write: Write) -> None:
     }
 
 
+def _daemon_set(name: str, *tolerations: Json) -> Json:
+    """A DaemonSet that runs on every GPU node."""
+    own: list[Json] = [{"key": "gpu-model", "operator": "Exists"}, *tolerations]
+    return {
+        "metadata": {"namespace": "monitoring", "name": name},
+        "spec": {"template": {"spec": {"tolerations": own}}},
+    }
+
+
 class _Cluster:
-    """A cluster that lists its nodes and the Pods with our label."""
+    """A cluster that lists its nodes, its DaemonSets and the Pods with our label."""
 
     def items(self, path: str, **query: str) -> Iterator[Json]:
         if path == "/api/v1/nodes":
             return iter(_nodes()["items"])
+        if path == "/apis/apps/v1/daemonsets":
+            toleration = {"key": "gpuspec.preferred.jp/reserved", "operator": "Exists"}
+            return iter([_daemon_set("smi-exporter"), _daemon_set("plugin", toleration)])
         assert (path, query) == (
             "/api/v1/pods",
             {"labelSelector": "gpuspec.preferred.jp/spec"},
         )
         return iter(_pods()["items"][:-2])
+
+
+class _Refusing(_Cluster):
+    """The same for somebody who may not see DaemonSets."""
+
+    def items(self, path: str, **query: str) -> Iterator[Json]:
+        if path == "/apis/apps/v1/daemonsets":
+            raise ApiError(f"GET {path}", 403, "Forbidden", "daemonsets is forbidden")
+        return super().items(path, **query)
 
 
 @contextmanager
@@ -422,13 +446,169 @@ def test_a_cluster_and_its_own_table(monkeypatch: pytest.MonkeyPatch, write: Wri
     new = write("new.json", _reserved())
     result = run("table", "diff", "cluster:mine", new, "--cluster", "-o", "json")
     assert names == ["mine"]
-    fates = answer(result, code=1)["pods"]["fates"]
+    found = answer(result, code=1)
+    assert found["nodes"] == {
+        "withGpus": 4,
+        "old": {"rows": 4, "rowsWithNodes": 4, "gpuNodes": 4},
+        "new": {"rows": 4, "rowsWithNodes": 4, "gpuNodes": 4},
+        "problems": [{"level": "warning", "text": " ".join(_WAITS.split())}],
+    }
+    fates = found["pods"]["fates"]
     assert {fate: count for fate, count in fates.items() if count} == {
         "denied": 3,
         "moved": 3,
         "otherwise": 2,
         "same": 2,
     }
+
+
+_WAITS = """\
+a100-80gb: reserved waits for DaemonSet monitoring/smi-exporter,
+    whose Pods would not come back to its nodes; give it the toleration key
+    gpuspec.preferred.jp/reserved, operator Exists, effect NoSchedule"""
+
+
+@pytest.mark.rule("H7")
+def test_what_a_reserve_waits_for_is_foretold(
+    monkeypatch: pytest.MonkeyPatch, write: Write
+) -> None:
+    monkeypatch.setattr(verb, "asked", _asked)
+    text = _text(_reserved(), "--cluster", write=write, code=1)
+    assert _section(text, "Nodes") == f"  4 rows match 4, as before\n  warning: {_WAITS}\n"
+    named = _table((3, "reserved", True), (3, "any", False))
+    old, new = write("old.json", _table((3, "any", False))), write("named.json", named)
+    for fail_on, code in (("error", 0), ("warning", 1)):
+        result = run("table", "diff", old, new, "--cluster", "--fail-on", fail_on)
+        assert (result.exit_code, _WAITS in result.stdout) == (code, True)
+
+
+def test_who_may_not_see_daemon_sets_is_told(monkeypatch: pytest.MonkeyPatch, write: Write) -> None:
+    @contextmanager
+    def refusing(_: object) -> Iterator[_Cluster]:
+        yield _Refusing()
+
+    monkeypatch.setattr(verb, "asked", refusing)
+    result = run("table", "diff", TABLE, write("new.json", _reserved()), "--cluster")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "note: what a reserve waits for cannot be told: daemonsets is forbidden\n"
+    )
+
+
+def _section(text: str, name: str) -> str:
+    """Return the lines below a heading."""
+    return text.partition(f"\n\n{name}")[2].partition("\n")[2].partition("\n\n")[0].rstrip() + "\n"
+
+
+def _on_nodes(new: Json, nodes: object, *arguments: str, write: Write, code: int = 0) -> str:
+    return _text(new, "--nodes", write("nodes.json", nodes), *arguments, write=write, code=code)
+
+
+@pytest.mark.rule("N2")
+def test_a_label_that_no_node_has_takes_the_nodes_of_specs(write: Write) -> None:
+    mistyped = _table((2, "nodes", {"matchLabels": {"gpu-model": "a30"}}))
+    assert (
+        _on_nodes(mistyped, {"items": ready_fleet()}, write=write, code=1)
+        == """\
+pfn OLD → pfn NEW
+
+Table
+  a30-24gb: nodes: gpu-model=a30-24gb → gpu-model=a30
+
+Nodes (212 with GPUs)
+  4 rows match 212 → 3 of 4 rows match 170
+
+Specs
+  error: gpu-any-24gb:1-6 under SmallestFit
+    loses its 42 nodes: their labels are not those of a30-24gb
+  error: gpu-a30
+    loses its 42 nodes: their labels are not those of a30-24gb
+  warning: gpu-any:1-4 under EveryFit
+    loses 42 of its 212 nodes: their labels are not those of a30-24gb
+  warning: gpu-any:5-6 under EveryFit
+    loses 42 of its 170 nodes: their labels are not those of a30-24gb
+  warning: gpu-any-24gb:1-4 under EveryFit
+    loses 42 of its 116 nodes: their labels are not those of a30-24gb
+  warning: gpu-any-24gb:5-6 under EveryFit
+    loses 42 of its 74 nodes: their labels are not those of a30-24gb
+"""
+    )
+
+
+@pytest.mark.rule("N5")
+def test_a_taint_that_is_not_tolerated_any_more_takes_them_too(write: Write) -> None:
+    text = _on_nodes(_table((2, "tolerations", [])), _nodes(), write=write, code=1)
+    assert (
+        _section(text, "Specs")
+        == """\
+  error: gpu-any-24gb:1-6 under SmallestFit
+    loses its 1 node: taint gpu-model=a30-24gb:NoSchedule is not tolerated
+  error: gpu-a30
+    loses its 1 node: taint gpu-model=a30-24gb:NoSchedule is not tolerated
+  warning: gpu-any:1-4 under EveryFit
+    loses 1 of its 4 nodes: taint gpu-model=a30-24gb:NoSchedule is not tolerated
+  warning: gpu-any:5-6, gpu-any-24gb:1-4 under EveryFit
+    loses 1 of its 3 nodes: taint gpu-model=a30-24gb:NoSchedule is not tolerated
+  warning: gpu-any-24gb:5-6 under EveryFit
+    loses 1 of its 2 nodes: taint gpu-model=a30-24gb:NoSchedule is not tolerated
+"""
+    )
+
+
+def test_rows_that_gave_nothing_are_no_loss(write: Write) -> None:
+    """A card that no node has goes; perNode comes down to what the nodes have."""
+    spare = {
+        "name": "h100",
+        "vram": "80gb",
+        "perNode": 8,
+        "nodes": {"matchLabels": {"gpu-model": "h100"}},
+        "resource": GPU,
+    }
+    old = _table((0, "perNode", 16))
+    old["spec"]["devices"].append(spare)
+    nodes = write("nodes.json", {"items": ready_fleet()})
+    files = [write("old.json", old), write("new.json", _PFN), "--nodes", nodes]
+    result = run("table", "diff", *files)
+    assert result.exit_code == 0
+    assert (
+        result.stdout.partition("\n\nNodes")[2]
+        == """\
+ (212 with GPUs)
+  4 of 5 rows match 212 → 4 rows match 212
+
+Specs
+  gpu-any:1-8, gpu-any-24gb, gpu-any-32gb under EveryFit
+    loses h100-80gb
+  gpu-any-80gb:1-4
+    loses h100-80gb
+  4 requests that no node here can serve lose rows
+
+(--all leaves nothing out)
+"""
+    )
+    shown = run("table", "diff", *files, "--all").stdout
+    assert "gpu-h100\n    loses h100-80gb; nothing is left\n" in shown
+    assert "no node here" not in shown
+    assert run("table", "diff", *files[:2]).exit_code == 1
+
+
+def test_the_first_table_of_a_cluster_costs_nobody_anything(
+    monkeypatch: pytest.MonkeyPatch, write: Write
+) -> None:
+    use_cluster(monkeypatch, ready_fleet())
+    new = write("new.json", _PFN)
+    result = run("table", "diff", "cluster:default", new, "--cluster", "--fail-on", "warning")
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "note: cluster:default: the cluster has no SelectionTable default, so this is the "
+        "built-in one\n"
+    )
+    assert "Nodes (212 with GPUs)\n  65 rows match none → 4 rows match 212\n" in result.stdout
+    assert (
+        "\n  gpu-any-20gb:1-6 under SmallestFit\n"
+        "    gains a30-24gb; no node could serve it, now 42 can\n"
+    ) in result.stdout
+    assert "requests that no node here can serve lose rows\n" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -438,10 +618,6 @@ def test_a_cluster_and_its_own_table(monkeypatch: pytest.MonkeyPatch, write: Wri
         (
             [TABLE, TABLE, "--pods", "p.json", "--cluster"],
             "give either --cluster or saved files, not both",
-        ),
-        (
-            [TABLE, TABLE, "--nodes", "n.json"],
-            "--nodes tells where Pods run: give --pods, too",
         ),
     ],
 )

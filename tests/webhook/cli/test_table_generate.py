@@ -22,6 +22,7 @@ from tests.webhook.inventory.fleets import (
 )
 from webhook.kube import cluster as kube
 from webhook.kube.errors import ApiError
+from webhook.terms import PRIORITY_CLASSES_PATH
 
 Lists = dict[str, list[Json]]
 
@@ -149,7 +150,8 @@ class _Cluster:
 
     def items(self, path: str) -> Iterator[Json]:
         if path not in self._lists:
-            raise ApiError(f"GET {path}", 403, "Forbidden", "nodes is forbidden")
+            kind = path.rpartition("/")[2]
+            raise ApiError(f"GET {path}", 403, "Forbidden", f"{kind} is forbidden")
         return iter(self._lists[path])
 
 
@@ -166,6 +168,81 @@ def test_a_cluster_is_asked_for_nodes_and_slices(monkeypatch: pytest.MonkeyPatch
 
     assert made.exit_code == 0
     assert [row.id for row in load_table(made.stdout).rows] == ["a100-80gb"]
+
+
+@pytest.mark.rule("D3")
+@pytest.mark.parametrize(
+    ("classes", "comment", "unfinished"),
+    [
+        (["gpuspec-high", "batch"], "", 0),
+        (
+            ["system-node-critical", "prod-high", "batch"],
+            (
+                "  # finish: the cluster has no PriorityClass gpuspec-high; it has batch,\n"
+                "  # prod-high\n"
+            ),
+            1,
+        ),
+        (
+            ["system-node-critical"],
+            (
+                "  # finish: the cluster has no PriorityClass gpuspec-high; it has none of its\n"
+                "  # own\n"
+            ),
+            1,
+        ),
+    ],
+    ids=["there", "others", "none"],
+)
+def test_priority_classes_are_looked_for(
+    monkeypatch: pytest.MonkeyPatch, classes: list[str], comment: str, unfinished: int
+) -> None:
+    lists = {
+        "/api/v1/nodes": numbered([gpu_node({"card": "l4"})]),
+        "/apis/resource.k8s.io/v1/resourceslices": [],
+        PRIORITY_CLASSES_PATH: [{"metadata": {"name": name}} for name in classes],
+    }
+    connected(monkeypatch, lists)
+    made = run("table", "generate", "--cluster")
+
+    assert made.stderr == f"1 row for 1 GPU nodes, {unfinished} to finish\n"
+    assert (
+        "  # others may use any that fit. See which classes the cluster has and wants.\n"
+        f"{comment}"
+        "  priorities:\n"
+        "    - {classNames: [gpuspec-high], policy: SmallestFit}\n"
+    ) in made.stdout
+    said = '# The priorities have something to finish by hand: look for "finish:".\n'
+    assert (said in made.stdout) is bool(unfinished)
+    assert len(load_table(made.stdout).rows) == 1
+
+
+def test_rows_and_priorities_are_to_finish(monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = {
+        "/api/v1/nodes": unknown_cluster(),
+        "/apis/resource.k8s.io/v1/resourceslices": [],
+        PRIORITY_CLASSES_PATH: [],
+    }
+    connected(monkeypatch, lists)
+    made = run("table", "generate", "--cluster")
+
+    assert made.stderr == "5 rows for 5 GPU nodes, 6 to finish\n"
+    assert (
+        '# 5 rows and the priorities have something to finish by hand: look for\n# "finish:".\n'
+    ) in made.stdout
+
+
+def test_who_may_not_see_priority_classes_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = numbered([gpu_node({"card": "l4"})])
+    lists = {"/api/v1/nodes": nodes, "/apis/resource.k8s.io/v1/resourceslices": []}
+    connected(monkeypatch, lists)
+    made = run("table", "generate", "--cluster")
+
+    assert made.exit_code == 0
+    assert made.stderr == (
+        "note: which PriorityClasses there are cannot be told: priorityclasses is forbidden\n"
+        "1 row for 1 GPU nodes, 0 to finish\n"
+    )
 
 
 def test_a_cluster_that_refuses(monkeypatch: pytest.MonkeyPatch) -> None:

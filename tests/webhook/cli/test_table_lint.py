@@ -14,7 +14,7 @@ from selection_spec import data
 from tests.builders import PFN_TABLE, Json
 from tests.webhook.cli.running import TABLE, answer, run
 from webhook.kube.errors import ApiError
-from webhook.terms import TABLES_PATH
+from webhook.terms import PRIORITY_CLASSES_PATH, TABLES_PATH
 
 BUILT_IN = str(Path(data.__file__).parent / "default-table.yaml")
 
@@ -128,11 +128,32 @@ def node(name: str, model: str, *taints: str) -> Json:
     }
 
 
-class FakeCluster:
-    """Has one SelectionTable, or none, and a few nodes."""
+_DAEMON_SETS = "/apis/apps/v1/daemonsets"
 
-    def __init__(self, table: Json | None) -> None:
+
+def daemon_set(name: str) -> Json:
+    spec = {"template": {"spec": {"tolerations": [{"operator": "Exists", "key": "gpu-model"}]}}}
+    return {"metadata": {"namespace": "gpu-operator", "name": name}, "spec": spec}
+
+
+class FakeCluster:
+    """Has one SelectionTable, or none, a few nodes, DaemonSets and PriorityClasses."""
+
+    def __init__(self, table: Json | None, refused: str = "", *nodes: Json) -> None:
         self._table = table
+        self._refused = refused
+        self._lists: dict[str, list[Json]] = {
+            "/api/v1/nodes": [
+                node("n1", "v100-16gb", "gpu-model"),
+                node("n2", "a30-24g"),
+                *nodes,
+            ],
+            _DAEMON_SETS: [daemon_set("dcgm"), daemon_set("plugin")],
+            PRIORITY_CLASSES_PATH: [
+                {"metadata": {"name": name}} for name in ("prod", "batch", "system-node-critical")
+            ],
+            TABLES_PATH: [] if table is None else [table],
+        }
 
     def get(self, path: str) -> Json:
         if self._table is None:
@@ -141,16 +162,18 @@ class FakeCluster:
         return self._table
 
     def items(self, path: str) -> Iterator[Json]:
-        assert path == "/api/v1/nodes"
-        yield node("n1", "v100-16gb", "gpu-model")
-        yield node("n2", "a30-24g")
+        if self._refused in {path, "all but nodes"} and path != "/api/v1/nodes":
+            kind = path.rpartition("/")[2]
+            raise ApiError(f"GET {path}", 403, "Forbidden", f"{kind} is forbidden")
+        yield from self._lists[path]
 
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ANN401 - a function
-    def use(table: Json | None) -> None:
+    def use(table: Json | None, refused: str = "", *nodes: Json) -> None:
         monkeypatch.setattr(
-            "webhook.kube.cluster.connect", lambda _kubeconfig, _context: FakeCluster(table)
+            "webhook.kube.cluster.connect",
+            lambda _kubeconfig, _context: FakeCluster(table, refused, *nodes),
         )
 
     return use
@@ -161,6 +184,14 @@ def test_a_file_is_held_against_the_nodes_of_a_cluster(cluster: Any) -> None:  #
     result = run("table", "lint", TABLE, "--cluster")
     assert result.exit_code == 1
     assert [line.removeprefix(f"{TABLE}:") for line in result.stdout.splitlines()] == [
+        (
+            "14:20: warning: spec.priorities[0].classNames: the cluster has no PriorityClass high; "
+            "it has batch, prod"
+        ),
+        (
+            "18:3: warning: spec.devices: 1 node with GPUs matches no row: n2 (8 nvidia.com/gpu; "
+            "gpu-model=a30-24g); add a row for them, or mend the one that should match them"
+        ),
         (
             "19:7: error: spec.devices[0]: v100-16gb: 1 node carries taint gpu-model:NoSchedule "
             "that this row does not tolerate"
@@ -176,7 +207,63 @@ def test_a_file_is_held_against_the_nodes_of_a_cluster(cluster: Any) -> None:  #
         ),
         ("43:7: warning: spec.devices[3]: a100-80gb: label gpu-model=a100-80gb matches no node"),
     ]
-    assert result.stderr == "1 table: 2 errors, 3 warnings\n"
+    assert result.stderr == "1 table: 2 errors, 5 warnings\n"
+
+
+@pytest.mark.rule("H7")
+def test_what_a_reserve_waits_for_is_foretold(cluster: Any) -> None:  # noqa: ANN401
+    cluster(None)
+    text = example("perNode: 8", "perNode: 8\n      reserved: true")
+    result = run("table", "lint", "-", "--cluster", stdin=text)
+    assert (
+        "<stdin>:19:7: warning: spec.devices[0]: v100-16gb: reserved waits for DaemonSets "
+        "gpu-operator/dcgm, gpu-operator/plugin, whose Pods would not come back to its nodes; "
+        "give each the toleration key gpuspec.preferred.jp/reserved, operator Exists, effect "
+        "NoSchedule\n"
+    ) in result.stdout
+
+
+@pytest.mark.rule("G1")
+def test_the_domain_of_the_table_there_cannot_change(cluster: Any) -> None:  # noqa: ANN401
+    stored = {"metadata": {"name": "pfn"}, "spec": {}}
+    cluster(stored)
+    text = example("spec:\n", "spec:\n  resourceDomain: example.com\n").replace(
+        "  resourceDomain: preferred.jp\n", ""
+    )
+    said = (
+        'spec.resourceDomain: resourceDomain is "example.com", but "preferred.jp" in the '
+        "cluster's table pfn, where it cannot change; write preferred.jp\n"
+    )
+    for name, found in (("pfn", True), ("candidate", False)):
+        named = text.replace("name: pfn", f"name: {name}")
+        result = run("table", "lint", "-", "--cluster", stdin=named)
+        assert (f"error: {said}" in result.stdout) is found
+
+
+@pytest.mark.rule("G3")
+def test_vram_is_held_against_what_drivers_say(cluster: Any) -> None:  # noqa: ANN401
+    half = node("n3", "a100-80gb")
+    half["metadata"]["labels"]["nvidia.com/gpu.memory"] = "40960"
+    cluster(None, "", half)
+    result = run("table", "lint", TABLE, "--cluster")
+    assert (
+        f"{TABLE}:43:7: warning: spec.devices[3]: a100-80gb: vram is 80gb, 1 node says 40960 MiB: "
+        "40gb\n"
+    ) in result.stdout
+
+
+def test_what_may_not_be_read_is_left_out_and_said(cluster: Any) -> None:  # noqa: ANN401
+    cluster(None, refused="all but nodes")
+    result = run("table", "lint", TABLE, "--cluster")
+    assert result.exit_code == 1
+    assert "PriorityClass" not in result.stdout
+    assert result.stderr == (
+        "note: what a reserve waits for cannot be told: daemonsets is forbidden\n"
+        "note: whether the table's classes exist cannot be told: priorityclasses is forbidden\n"
+        "note: whether resourceDomain stays as it is cannot be told: selectiontables is "
+        "forbidden\n"
+        "1 table: 2 errors, 4 warnings\n"
+    )
 
 
 def test_nodes_are_no_matter_for_a_table_with_errors(cluster: Any) -> None:  # noqa: ANN401

@@ -35,7 +35,12 @@ def node(  # noqa: PLR0913 - one a field
     )
 
 
-def nodes(count: int, model: str | None, devices: int = 8, **more: Any) -> list[NodeFacts]:  # noqa: ANN401
+def nodes(
+    count: int,
+    model: str | None,
+    devices: int | Mapping[str, int] = 8,
+    **more: Any,  # noqa: ANN401
+) -> list[NodeFacts]:
     """Facts of so many nodes that are alike."""
     return [node(f"{model}-{number}", model, devices, **more) for number in range(count)]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from selection_spec.grammar import name_problem, parse_spec
 from selection_spec.table import builtin_table
-from webhook.inventory.generate.catalogue import Catalogue, least_mib, usable_name
+from webhook.inventory.generate.catalogue import Catalogue, usable_name
 
 CATALOGUE = Catalogue(builtin_table())
 
@@ -17,62 +17,6 @@ SLICES = ("1g.5gb", "0g.0gb", "7g.80gb+me", "1g.10gb.me-SHARED", "INVALID", "g.g
 TEXTS = st.one_of(
     st.text(max_size=70), st.lists(st.sampled_from(PIECES + SLICES), max_size=5).map("".join)
 )
-
-
-@pytest.mark.rule("G3")
-@pytest.mark.parametrize(
-    ("gigabytes", "mib"),
-    [(12, 11272), (16, 15029), (24, 22544), (40, 37574), (48, 45089), (80, 75149)],
-    ids=str,
-)
-def test_the_least_memory_of_a_size(gigabytes: int, mib: int) -> None:
-    assert least_mib(gigabytes) == mib
-
-
-@pytest.mark.rule("G3")
-@pytest.mark.parametrize(
-    ("mib", "gigabytes"),
-    [
-        pytest.param(mib, gigabytes, id=f"{card} {mib}")
-        for card, mib, gigabytes in (
-            ("K80", 11441, 12),
-            ("11 GiB card", 11264, 11),
-            ("T4", 15360, 16),
-            ("T4, old driver", 15109, 16),
-            ("P100", 16276, 16),
-            ("V100", 16384, 16),
-            ("V100, old driver", 16160, 16),
-            ("V100-32", 32768, 32),
-            ("V100-32, old driver", 32510, 32),
-            ("A10G", 23028, 24),
-            ("A10G, old driver", 22731, 24),
-            ("L4", 23034, 24),
-            ("L4, cloud", 22835, 24),
-            ("A30", 24576, 24),
-            ("RTX-4090", 24564, 24),
-            ("A100-40", 40960, 40),
-            ("A100-40, old driver", 39538, 40),
-            ("A40", 46068, 48),
-            ("A40, old driver", 45634, 48),
-            ("RTX-A6000", 49140, 48),
-            ("A100-80", 81920, 80),
-            ("H100", 81559, 80),
-            ("H200", 143771, 141),
-            ("RTX PRO 6000", 97871, 96),
-            ("a slice", 4864, 5),
-            ("tiny", 100, 1),
-        )
-    ],
-)
-def test_real_memory_is_the_nominal_size_that_is_sold(mib: int, gigabytes: int) -> None:
-    assert CATALOGUE.nominal(mib) == gigabytes
-
-
-@given(st.integers(1, 400_000))
-def test_a_size_is_never_more_than_the_memory_allows(mib: int) -> None:
-    size = CATALOGUE.nominal(mib)
-
-    assert size == 1 or least_mib(size) <= mib
 
 
 @pytest.mark.parametrize(

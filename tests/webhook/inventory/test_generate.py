@@ -286,6 +286,19 @@ class TestTolerations:
             in comments(numbered(nodes))
         )
 
+    def test_several_values_on_some_are_noted_with_each(self) -> None:
+        taints = [{"key": "team", "value": one, "effect": "NoSchedule"} for one in ("a", "b")]
+        nodes = [gpu_node({"card": "l4"}, taints=those) for those in ([taints[0]], [taints[1]], [])]
+
+        said = "taint team=a:NoSchedule, team=b:NoSchedule is on 2 of 3 nodes only"
+        assert said in comments(numbered(nodes))
+
+    def test_shared_devices_beyond_what_a_table_takes(self) -> None:
+        nodes = numbered([gpu_node({"card": "l4"}, 2000)])
+
+        assert rows_of(nodes)["l4-24gb"].per_node == 1024
+        assert "a node offers 2000, and perNode ends at 1024" in comments(nodes)
+
 
 class TestLabels:
     """Rows never share a node, whatever the labels."""

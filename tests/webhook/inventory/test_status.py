@@ -23,6 +23,7 @@ A30 = make_row("a30-24gb", perNode=6)
 UNHEALTHY = Taint("gpuspec.preferred.jp/unhealthy", "", "NoSchedule")
 RESERVED = Taint("gpuspec.preferred.jp/reserved", "a30-24gb", "NoSchedule")
 DOWN = Taint("node.kubernetes.io/unreachable", "", "NoExecute")
+MEMORY = "nvidia.com/gpu.memory"
 TEAM = Taint("team", "vision", "NoSchedule")
 
 
@@ -317,6 +318,42 @@ class TestProblems:
     def test_or_it_is_larger(self) -> None:
         assert problems(A30, node("n", "a30-24gb", 8)) == ["perNode is 6, the largest node has 8"]
         assert levels(A30, node("n", "a30-24gb", 8)) == [Level.ERROR]
+
+    @pytest.mark.rule("G3")
+    @pytest.mark.parametrize(
+        ("row", "labels", "problem"),
+        [
+            pytest.param({}, {}, [], id="as sold"),
+            pytest.param(
+                {}, {MEMORY: "81920"}, ["vram is 24gb, its nodes say 81920 MiB: 80gb"], id="more"
+            ),
+            pytest.param(
+                {}, {MEMORY: "16160"}, ["vram is 24gb, its nodes say 16160 MiB: 16gb"], id="less"
+            ),
+            pytest.param({}, {MEMORY: "81920", "nvidia.com/gpu.replicas": "4"}, [], id="shared"),
+            pytest.param(
+                {}, {MEMORY: "5000", "nvidia.com/gpu.product": "A30-MIG-1g.6gb"}, [], id="MIG"
+            ),
+            pytest.param({"resource": "nvidia.com/mig-1g.6gb"}, {MEMORY: "81920"}, [], id="slices"),
+        ],
+    )
+    def test_vram_and_what_the_driver_says(
+        self, row: Json, labels: dict[str, str], problem: list[str]
+    ) -> None:
+        cluster = [
+            replace(one, labels={**one.labels, MEMORY: "24576", **labels})
+            for one in nodes(2, "a30-24gb", {row.get("resource", GPU): 6})
+        ]
+
+        assert problems({**A30, **row}, *cluster) == problem
+
+    @pytest.mark.rule("G3")
+    def test_some_nodes_have_another_memory(self) -> None:
+        cluster = nodes(3, "a30-24gb", 6)
+        cluster[1] = replace(cluster[1], labels={**cluster[1].labels, MEMORY: "40960"})
+
+        assert problems(A30, *cluster) == ["vram is 24gb, 1 of 3 nodes says 40960 MiB: 40gb"]
+        assert levels(A30, *cluster) == [Level.WARNING]
 
     def test_nodes_without_the_resource(self) -> None:
         cluster = [*nodes(2, "a30-24gb", 6), node("n", "a30-24gb", 0)]

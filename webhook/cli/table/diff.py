@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from selection_spec.errors import Level
 from selection_spec.table import Table
 from webhook.admission.translate import Context
 from webhook.advice.asks import asks_that_matter
-from webhook.advice.diff import Diff, ManifestChange, PodsReport
+from webhook.advice.diff import Diff, ManifestChange, NodesReport, PodsReport
 from webhook.advice.diff_json import as_json
+from webhook.advice.diff_nodes import Grounds
 from webhook.advice.diff_text import as_text
+from webhook.advice.fit import waiting
 from webhook.advice.owners import by_owner
 from webhook.advice.pod_changes import PodJudge, stored_pods
 from webhook.advice.row_changes import TableChanges, table_changes
@@ -24,11 +27,13 @@ from webhook.cli.cluster import asked, cluster_option, cluster_table
 from webhook.cli.inputs import read_manifests, read_table, refuse_second_reading
 from webhook.cli.outputs import json_text
 from webhook.cli.saved import progress, saved_items
+from webhook.cli.table.live import DAEMON_SETS, NODES, if_allowed
+from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
 from webhook.inventory.facts import NodeFacts, node_facts
 from webhook.jsonpatch import pointer
 from webhook.settings import ClusterPlace
 from webhook.snapshot import Snapshot
-from webhook.terms import SPEC_LABEL
+from webhook.terms import SPEC_LABEL, TABLE_KIND
 from webhook.workloads import pod_templates
 
 Json = dict[str, Any]
@@ -48,13 +53,15 @@ _FAILING = {
 Examples:
   gpuspec table diff old.yaml new.yaml
   gpuspec table diff cluster:default new.yaml --cluster
-  gpuspec table diff old.yaml new.yaml --pods pods.json --nodes nodes.json
+  gpuspec table diff old.yaml new.yaml --nodes nodes.json --pods pods.json
   gpuspec table diff old.yaml new.yaml -f job.yaml --fail-on warning
 
 \b
-Errors:   a spec that had devices has none; a Pod would be denied, or find no
-          node that has what it would get.
-Warnings: a spec loses devices; a Pod would start on another kind of node.
+Errors:   a spec that had devices has none; where nodes are known: a spec that
+          nodes could serve finds none; a Pod would be denied, or find no node
+          that has what it would get.
+Warnings: a spec loses devices; where nodes are known: some nodes; a Pod would
+          start on another kind of node; a reserve has to wait.
 
 Exit status: 0 fine, 1 something at or above --fail-on, 2 wrong usage or
 unreadable input.""",
@@ -79,7 +86,7 @@ unreadable input.""",
     "--nodes",
     "nodes_file",
     metavar="FILE",
-    help="Where they run, from: kubectl get nodes -o json",
+    help="Count nodes, and see where Pods run: kubectl get nodes -o json",
 )
 @cluster_option
 @click.option(
@@ -117,54 +124,85 @@ def diff(
     """Compare two selection tables by what they mean.
 
     OLD and NEW are files, - for standard input, or cluster:NAME for a cluster's own. Shown are
-    the rows that changed, the specs that gain or lose devices, and, with --cluster or saved Pods,
-    whose Pods would be denied, moved or admitted otherwise if they were created again.
+    the rows that changed, the specs that gain or lose devices, and, with --cluster or saved nodes
+    and Pods, which specs lose their nodes, and whose Pods would be denied, moved or admitted
+    otherwise if they were created again.
     """
     refuse_second_reading(old_file, new_file, pods_file, nodes_file, *filenames)
     if use_cluster and (pods_file or nodes_file):
         raise click.UsageError("give either --cluster or saved files, not both")
-    if nodes_file and not pods_file:
-        raise click.UsageError("--nodes tells where Pods run: give --pods, too")
     place = ClusterPlace(kubeconfig, context)
     old, new = (Snapshot(_table(one, place)) for one in (old_file, new_file))
     changes = table_changes(old.table, new.table)
-    pods = None
     if use_cluster:
-        pods = _of_cluster(ClusterPlace(kubeconfig, context), old, new, changes)
-    elif pods_file:
-        nodes = None if nodes_file is None else _by_name(saved_items(nodes_file, "Node"))
-        judge = PodJudge(old, new, changes.successors, nodes)
-        pods = _judged(judge, saved_items(pods_file, "Pod"))
-    asks = asks_that_matter(old.table, new.table)
+        live = _of_cluster(place, old, new, changes)
+    else:
+        live = _of_files(pods_file, nodes_file, old, new, changes)
+    grounds = Grounds(old.table, new.table, live.nodes.values()) if live.nodes else None
+    asks = asks_that_matter(old.table, new.table, sizes=grounds.sizes if grounds else ())
     with progress(asks, "Comparing specs") as bar:
-        specs = tuple(spec_changes(old.table, new.table, bar, changes.successors))
+        specs = tuple(spec_changes(old.table, new.table, bar, changes.successors, grounds))
     found = Diff(
         old=old.table,
         new=new.table,
         changes=changes,
         asks=asks,
         specs=specs,
-        pods=pods,
+        nodes=_nodes(new.table, grounds, live) if grounds else None,
+        pods=live.pods,
         manifests=_manifests(PodJudge(old, new, changes.successors), filenames),
     )
     click.echo(json_text(as_json(found)) if output == "json" else as_text(found, show_all=show_all))
     ctx.exit(1 if found.levels & _FAILING[fail_on] else 0)
 
 
+@dataclass(frozen=True, slots=True)
+class _Live:
+    """What is known of a cluster; what is not is None, and no DaemonSets block nothing."""
+
+    nodes: Mapping[str, NodeFacts] | None = None
+    daemons: Sequence[DaemonFacts] = ()
+    pods: PodsReport | None = None
+
+
 def _table(name: str, place: ClusterPlace) -> Table:
     """Return the table of a file, or for ``cluster:NAME`` a cluster's own."""
     of_cluster = name.removeprefix(_OF_CLUSTER)
-    return read_table(name) if of_cluster == name else cluster_table(place, of_cluster).table
+    if of_cluster == name:
+        return read_table(name)
+    found = cluster_table(place, of_cluster)
+    if found.builtin:
+        note = f"the cluster has no {TABLE_KIND} {of_cluster}, so this is the built-in one"
+        click.echo(f"note: {name}: {note}", err=True)
+    return found.table
 
 
-def _of_cluster(
-    place: ClusterPlace, old: Snapshot, new: Snapshot, changes: TableChanges
-) -> PodsReport:
+def _of_cluster(place: ClusterPlace, old: Snapshot, new: Snapshot, changes: TableChanges) -> _Live:
     """Judge the cluster's Pods, page by page: no more than one is in memory."""
     with asked(place) as cluster:
-        nodes = _by_name(cluster.items("/api/v1/nodes"))
+        nodes = _by_name(cluster.items(NODES))
+        reserves = any(row.reserved for row in new.table.rows)
+        sets = if_allowed(cluster, DAEMON_SETS, "what a reserve waits for") if reserves else ()
         judge = PodJudge(old, new, changes.successors, nodes)
-        return _judged(judge, cluster.items("/api/v1/pods", labelSelector=SPEC_LABEL))
+        pods = _judged(judge, cluster.items("/api/v1/pods", labelSelector=SPEC_LABEL))
+    return _Live(nodes, [daemon_facts(one) for one in sets or ()], pods)
+
+
+def _of_files(
+    pods: str | None, nodes: str | None, old: Snapshot, new: Snapshot, changes: TableChanges
+) -> _Live:
+    known = None if nodes is None else _by_name(saved_items(nodes, "Node"))
+    if pods is None:
+        return _Live(known)
+    judge = PodJudge(old, new, changes.successors, known)
+    return _Live(known, pods=_judged(judge, saved_items(pods, "Pod")))
+
+
+def _nodes(new: Table, grounds: Grounds, live: _Live) -> NodesReport:
+    problems = waiting(new, (live.nodes or {}).values(), live.daemons)
+    return NodesReport(
+        grounds.gpu_nodes, *grounds.matched(), tuple(problem for _, problem in problems)
+    )
 
 
 def _judged(judge: PodJudge, pods: Iterable[Json]) -> PodsReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from selection_spec.table import builtin_table, load_table
 from webhook.cli import SETTINGS
 from webhook.cli.cluster import asked, cluster_option
 from webhook.cli.saved import saved_items
+from webhook.cli.table.live import NODES, SLICES, if_allowed, names_of
 from webhook.inventory.facts import NodeFacts, node_facts
 from webhook.inventory.generate.catalogue import Catalogue
 from webhook.inventory.generate.coverage import coverage
@@ -21,9 +23,7 @@ from webhook.inventory.generate.text import table_text
 from webhook.inventory.slice_facts import SliceFacts, slice_facts
 from webhook.inventory.vendors import RESOURCES
 from webhook.settings import ClusterPlace
-
-_NODES_PATH = "/api/v1/nodes"
-_SLICES_PATH = "/apis/resource.k8s.io/v1/resourceslices"
+from webhook.terms import PRIORITY_CLASSES_PATH
 
 
 @click.command(
@@ -69,35 +69,44 @@ def generate(
     if nodes_file == slices_file == "-":
         raise click.UsageError("standard input can be the nodes or the slices, not both")
     if nodes_file:
-        nodes, slices = _saved(nodes_file, slices_file)
+        seen = _saved(nodes_file, slices_file)
     else:
-        nodes, slices = _live(ClusterPlace(kubeconfig, context))
-    drafted = draft(nodes, slices, Catalogue(builtin_table()))
+        seen = _live(ClusterPlace(kubeconfig, context))
+    drafted = draft(seen.nodes, seen.slices, Catalogue(builtin_table()), seen.classes)
     if not drafted.rows:
         click.echo(_nothing(drafted), err=True)
         ctx.exit(1)
     text = table_text(drafted)
     click.echo(text, nl=False)
-    for complaint in _complaints(text, nodes):
+    for complaint in _complaints(text, seen.nodes):
         click.echo(f"warning: {complaint}", err=True)
-    unfinished = sum(bool(row.doubts) for row in drafted.rows)
     rows = "1 row" if len(drafted.rows) == 1 else f"{len(drafted.rows)} rows"
-    click.echo(f"{rows} for {drafted.gpu_nodes} GPU nodes, {unfinished} to finish", err=True)
+    unfinished = f"{drafted.unfinished} to finish"
+    click.echo(f"{rows} for {drafted.gpu_nodes} GPU nodes, {unfinished}", err=True)
 
 
-def _saved(nodes: str, slices: str | None) -> tuple[list[NodeFacts], list[SliceFacts]]:
-    return (
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a table is made of; ``classes`` are its PriorityClasses, None where not known."""
+
+    nodes: Sequence[NodeFacts]
+    slices: Sequence[SliceFacts]
+    classes: Sequence[str] | None = None
+
+
+def _saved(nodes: str, slices: str | None) -> _Seen:
+    return _Seen(
         [node_facts(one) for one in saved_items(nodes, "Node")],
         [slice_facts(one) for one in saved_items(slices, "ResourceSlice")] if slices else [],
     )
 
 
-def _live(place: ClusterPlace) -> tuple[list[NodeFacts], list[SliceFacts]]:
+def _live(place: ClusterPlace) -> _Seen:
     with asked(place) as cluster:
-        return (
-            [node_facts(one) for one in cluster.items(_NODES_PATH)],
-            [slice_facts(one) for one in cluster.items(_SLICES_PATH)],
-        )
+        nodes = [node_facts(one) for one in cluster.items(NODES)]
+        slices = [slice_facts(one) for one in cluster.items(SLICES)]
+        classes = if_allowed(cluster, PRIORITY_CLASSES_PATH, "which PriorityClasses there are")
+    return _Seen(nodes, slices, None if classes is None else names_of(classes))
 
 
 def _nothing(drafted: Draft) -> str:

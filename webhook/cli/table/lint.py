@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,18 +11,20 @@ import click
 
 from selection_spec.catalog import default_table_text
 from selection_spec.errors import GpuspecError, Level, Problem
-from selection_spec.table import load_table, places_of_rows, smells_in
+from selection_spec.schema import DEFAULT_DOMAIN
+from selection_spec.table import Table, load_table, located_in, smells_in
+from webhook.advice.fit import Finding, other_domain, unknown_classes, unmatched, waiting
 from webhook.cli import SETTINGS
 from webhook.cli.cluster import asked, cluster_option
 from webhook.cli.inputs import read_bytes, shown
 from webhook.cli.outputs import json_text, styled
-from webhook.inventory.facts import NodeFacts, node_facts
+from webhook.cli.table.live import DAEMON_SETS, NODES, if_allowed, names_of
+from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
+from webhook.inventory.facts import NodeFacts, mapping, node_facts
 from webhook.inventory.status import table_status
 from webhook.inventory.table_object import table_text
 from webhook.settings import ClusterPlace
-from webhook.terms import DEFAULT_TABLE, TABLE_KIND, TABLES_PATH
-
-_NODES_PATH = "/api/v1/nodes"
+from webhook.terms import DEFAULT_TABLE, PRIORITY_CLASSES_PATH, TABLE_KIND, TABLES_PATH
 
 _FAILING = {"error": {Level.ERROR}, "warning": {Level.ERROR, Level.WARNING}}
 _COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow"}
@@ -35,6 +37,21 @@ class _Source:
     name: str
     text: bytes
     is_file: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    """What a cluster has that tables are held against.
+
+    Attributes:
+        classes: Its PriorityClasses; None where they may not be read.
+        domains: The resourceDomain of each of its tables, by name.
+    """
+
+    nodes: Sequence[NodeFacts]
+    daemons: Sequence[DaemonFacts]
+    classes: Sequence[str] | None
+    domains: Mapping[str, str]
 
 
 @click.command(
@@ -91,13 +108,12 @@ def lint(
     if files.count("-") > 1:
         raise click.UsageError("standard input can be read only once")
     sources = [_Source(shown(file), read_bytes(file)) for file in files]
-    nodes = None
+    live = None
     if use_cluster:
         place = ClusterPlace(kubeconfig, context)
         sources = sources or [_in_use(place)]
-        with asked(place) as cluster:
-            nodes = [node_facts(node) for node in cluster.items(_NODES_PATH)]
-    found = [(source.name, problem) for source in sources for problem in _findings(source, nodes)]
+        live = _live(place)
+    found = [(source.name, problem) for source in sources for problem in _findings(source, live)]
     _show(found, output, tables=len(sources))
     failing = _FAILING[fail_on]
     ctx.exit(1 if any(problem.level in failing for _, problem in found) else 0)
@@ -117,23 +133,47 @@ def _in_use(place: ClusterPlace) -> _Source:
     return _Source(f"{TABLE_KIND} {DEFAULT_TABLE}", table_text(raw), is_file=False)
 
 
-def _findings(source: _Source, nodes: Sequence[NodeFacts] | None) -> Iterator[Problem]:
+def _live(place: ClusterPlace) -> _Live:
+    with asked(place) as cluster:
+        nodes = [node_facts(node) for node in cluster.items(NODES)]
+        daemons = if_allowed(cluster, DAEMON_SETS, "what a reserve waits for")
+        classes = if_allowed(cluster, PRIORITY_CLASSES_PATH, "whether the table's classes exist")
+        tables = if_allowed(cluster, TABLES_PATH, "whether resourceDomain stays as it is")
+    return _Live(
+        nodes=nodes,
+        daemons=[daemon_facts(one) for one in daemons or ()],
+        classes=None if classes is None else names_of(classes),
+        domains={
+            one["metadata"]["name"]: mapping(one.get("spec")).get("resourceDomain", DEFAULT_DOMAIN)
+            for one in tables or ()
+        },
+    )
+
+
+def _findings(source: _Source, live: _Live | None) -> Iterator[Problem]:
     try:
         found = smells_in(source.text)
     except GpuspecError as error:
-        found, nodes = error.problems, None
-    live = () if nodes is None else _on_nodes(source.text, nodes)
-    for problem in (*found, *live):
+        found, live = error.problems, None
+    if live is not None:
+        found += located_in(source.text, _on_cluster(load_table(source.text), live))
+    for problem in found:
         yield problem if source.is_file else replace(problem, line=0, column=0)
 
 
-def _on_nodes(text: bytes, nodes: Sequence[NodeFacts]) -> Iterator[Problem]:
-    """Yield what does not work on the nodes there are, in the order of the rows."""
-    rows = {counts.row.id: counts for counts in table_status(load_table(text), nodes).rows}
-    for row_id, (path, line, column) in places_of_rows(text).items():
-        for problem in rows[row_id].problems:
-            message = f"{row_id}: {problem.message}"
-            yield replace(problem, message=message, path=path, line=line, column=column)
+def _on_cluster(table: Table, live: _Live) -> Iterator[Finding]:
+    """Yield what does not work in a cluster."""
+    status = table_status(table, live.nodes)
+    for counts in status.rows:
+        for problem in counts.problems:
+            message = f"{counts.row.id}: {problem.message}"
+            yield ("devices", counts.row.id), replace(problem, message=message)
+    yield from waiting(table, live.nodes, live.daemons)
+    yield from unmatched(status.unmatched)
+    if live.classes is not None:
+        yield from unknown_classes(table, live.classes)
+    if table.name in live.domains:
+        yield from other_domain(table, live.domains[table.name])
 
 
 def _show(found: Sequence[tuple[str, Problem]], output: str, tables: int) -> None:

@@ -14,13 +14,8 @@ from selection_spec.grammar import MAX_NAME, name_problem
 from selection_spec.labels import Operator
 from selection_spec.rows import Row
 from selection_spec.table import Table
+from webhook.inventory.memory import least_mib, most_gb, nominal_gb
 from webhook.inventory.vendors import PRODUCT_LABELS
-
-_MIB = 1 << 20
-
-# Real cards have a little less than their data sheets say; 1.5 % takes in every card that is known
-# and keeps an 11 GiB card out of the 12 GB ones.
-_TOLERANCE_PER_MILLE = 985
 
 _SLICE = re.compile(
     r"-MIG-(?:([1-9][0-9]?)g\.([1-9][0-9]{0,4})gb((?:[.+-][a-z]{1,8}){0,2})|INVALID)(?=-SHARED|$)"
@@ -67,7 +62,6 @@ class Catalogue:
     def __init__(self, table: Table) -> None:
         self.rows = table.rows
         self._by_id = {row.id: row for row in table.rows}
-        self._sizes = sorted({row.vram_gb for row in table.rows}, reverse=True)
         self._products = dict(_products(table))
         self._named: dict[str, list[Row]] = {}
         for row in table.rows:
@@ -98,7 +92,7 @@ class Catalogue:
         if row is None:
             return self._spelt(text, memory_mib)
         if 0 < memory_mib < least_mib(row.vram_gb):
-            size = self.nominal(memory_mib)
+            size = nominal_gb(memory_mib)
             doubt = f"its memory is {memory_mib} MiB, less than a {row.id} has"
             return Card(row.name, size, row, (doubt,))
         return Card(row.name, row.vram_gb, row)
@@ -114,13 +108,13 @@ class Catalogue:
             row = next((row for row in alike if row.vram_gb == sizes[0]), None)
             return Card(name, sizes[0], row or (alike[0] if alike else None))
         if memory_mib:
-            most = _most_gb(memory_mib)
+            most = most_gb(memory_mib)
             row = max(
                 (row for row in alike if row.vram_gb <= most),
                 key=lambda row: row.vram_gb,
                 default=None,
             )
-            return Card(name, row.vram_gb if row else self.nominal(memory_mib), row)
+            return Card(name, row.vram_gb if row else nominal_gb(memory_mib), row)
         if not alike:
             return Card(name, 1, doubts=("nothing tells its memory, so vram is 1gb",))
         smallest = min(alike, key=lambda row: row.vram_gb)
@@ -137,16 +131,6 @@ class Catalogue:
                     return rows
         return []
 
-    def nominal(self, memory_mib: int) -> int:
-        """Return the gigabytes on the box of a card that has so many MiB: a size that is sold."""
-        fitting = (size for size in self._sizes if least_mib(size) <= memory_mib)
-        return next(fitting, max(1, _most_gb(memory_mib)))
-
-
-def least_mib(gigabytes: int) -> int:
-    """Return the MiB that a card of so many nominal gigabytes has at least: 24 → 22544."""
-    return gigabytes * 10**9 * _TOLERANCE_PER_MILLE // (1000 * _MIB)
-
 
 def usable_name(text: str) -> str:
     """Return a text as a name that users can write after ``gpu-`` (G6)."""
@@ -159,12 +143,6 @@ def usable_name(text: str) -> str:
 def suffixed(name: str, suffix: str) -> str:
     """Return a name with something behind it that tells it from others, cut to fit (G6)."""
     return f"{name[: MAX_NAME - len(suffix) - 1].rstrip('-')}-{suffix}"
-
-
-def _most_gb(memory_mib: int) -> int:
-    """Return the most nominal gigabytes that a card with so many MiB may have."""
-    most = memory_mib * _MIB * 1000 // (10**9 * _TOLERANCE_PER_MILLE)
-    return most + 1 if least_mib(most + 1) <= memory_mib else most
 
 
 def _products(table: Table) -> Iterator[tuple[str, Row]]:

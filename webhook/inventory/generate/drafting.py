@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Collection, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
+from typing import Final
 
 from selection_spec.denial import few
 from selection_spec.labels import ARCH_LABEL, Operator, Requirement
@@ -13,8 +14,12 @@ from webhook.inventory.generate.rows import DraftRow, Group, draft_rows
 from webhook.inventory.generate.sightings import Sighting, measured, sightings
 from webhook.inventory.generate.unnamed import with_clues
 from webhook.inventory.matching import fulfils
+from webhook.inventory.missing_class import missing_class
 from webhook.inventory.slice_facts import SliceFacts
 from webhook.inventory.vendors import PRODUCT_LABELS
+
+HIGH_CLASS: Final = "gpuspec-high"
+"""The PriorityClass whose Pods a drafted table holds to the smallest devices that fit."""
 
 _HOSTNAME = "kubernetes.io/hostname"
 
@@ -24,21 +29,36 @@ _NO_COMPUTE = ("rdma", "hca", "nic", "sriov", "vfio", "efa", "hugepages", "fuse"
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A table to be: rows in D8 order, and what no row could be made of, in words."""
+    """A table to be: rows in D8 order, and what no row could be made of, in words.
+
+    ``doubts`` are what a person has to finish that is no matter of one row: its priorities.
+    """
 
     rows: tuple[DraftRow, ...]
     nodes: int
     gpu_nodes: int
     left_out: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def unfinished(self) -> int:
+        """How many rows, and other parts, have something to finish by hand."""
+        return sum(bool(row.doubts) for row in self.rows) + len(self.doubts)
 
 
-def draft(nodes: Sequence[NodeFacts], slices: Iterable[SliceFacts], catalogue: Catalogue) -> Draft:
+def draft(
+    nodes: Sequence[NodeFacts],
+    slices: Iterable[SliceFacts],
+    catalogue: Catalogue,
+    classes: Collection[str] | None = None,
+) -> Draft:
     """Draft a table that covers every GPU of a cluster.
 
     Args:
         nodes: Every node; those without GPUs show which labels say nothing about GPUs.
         slices: What DRA drivers say of devices; used where labels say less.
         catalogue: The cards that are known.
+        classes: Names of the cluster's PriorityClasses, None where they are not known.
     """
     drivers = measured(slices)
     nodes = sorted(nodes, key=lambda node: node.name)
@@ -53,11 +73,13 @@ def draft(nodes: Sequence[NodeFacts], slices: Iterable[SliceFacts], catalogue: C
     for group in groups:
         group.requirements = _requirements(group, labels)
     rows = draft_rows(groups, catalogue)
+    is_known = classes is None or HIGH_CLASS in classes
     return Draft(
         rows=tuple(sorted(rows, key=lambda row: row.order)),
         nodes=len(nodes),
         gpu_nodes=len(with_gpus),
         left_out=tuple(_left_out(others, set(drivers) - with_gpus)),
+        doubts=() if is_known else (missing_class(HIGH_CLASS, classes or ()).text(),),
     )
 
 

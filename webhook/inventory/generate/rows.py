@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from selection_spec.denial import few
 from selection_spec.labels import Requirement, Toleration
+from selection_spec.schema import MAX_PER_NODE
 from webhook.inventory.facts import Taint
 from webhook.inventory.generate.catalogue import Card, Catalogue, suffixed
 from webhook.inventory.generate.sightings import Sighting
@@ -96,7 +98,7 @@ def draft_rows(groups: Sequence[Group], catalogue: Catalogue) -> list[DraftRow]:
             DraftRow(
                 name=name,
                 vram_gb=card.vram_gb,
-                per_node=max(one.count for one in group.found),
+                per_node=min(MAX_PER_NODE, max(one.count for one in group.found)),
                 cost=cost,
                 any=is_any,
                 platform=group.platform,
@@ -118,6 +120,9 @@ def _doubts(group: Group, name: str, groups: Sequence[Group]) -> Iterator[str]:
     yield from dict.fromkeys(doubt for one in group.found if one.card for doubt in one.card.doubts)
     if card.row is None:
         yield f"{name} is no card that is known here; see that name, vram and cost are right"
+    most = max(one.count for one in group.found)
+    if most > MAX_PER_NODE:
+        yield f"a node offers {most}, and perNode ends at {MAX_PER_NODE}; see how it is shared"
     if name == card.name:
         return
     other = next(one for one in groups if one.card.id == card.id)
@@ -180,7 +185,8 @@ def _tolerations(found: Sequence[Sighting]) -> tuple[tuple[Toleration, ...], tup
             notes.append(f"taint {taints[0]} looks like a passing one and is not tolerated")
         elif len(taints) < len(found):
             share = f"{len(taints)} of {len(found)}"
-            notes.append(f"taint {taints[0]} is on {share} nodes only and is not tolerated")
+            said = few(dict.fromkeys(map(str, taints)))
+            notes.append(f"taint {said} is on {share} nodes only and is not tolerated")
         elif len(values) == 1 and "" not in values:
             tolerations.append(Toleration(key, "Equal", taints[0].value, effect))
         else:

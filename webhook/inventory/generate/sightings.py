@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from selection_spec.labels import ARCH_LABEL, OS_LABEL
 from webhook.inventory.facts import NodeFacts
 from webhook.inventory.generate.catalogue import Card, Catalogue, suffixed
+from webhook.inventory.memory import REPLICAS, memory_of, shares_of
 from webhook.inventory.slice_facts import SliceFacts
 from webhook.inventory.vendors import (
     AMD_PRODUCT,
@@ -29,21 +30,11 @@ _NO_DEVICES = re.compile(
 )
 _MIG_RESOURCE = re.compile(r"nvidia\.com/mig-([0-9]+g\.[0-9]+gb\S*)")
 
-_NUMBER = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
-
 _GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
 _GKE_SHARING = "cloud.google.com/gke-gpu-sharing-strategy"
 _AMD_PARTITION = "amd.com/gpu.compute-memory-partition"
 _AMD_WHOLE = "spx"
 _AMD_PARTS = {"dpx": 2, "tpx": 3, "qpx": 4, "cpx": 8}
-
-_MEMORY_KEYS = (
-    "nvidia.com/gpu.memory",
-    "karpenter.k8s.aws/instance-gpu-memory",
-    "eks.amazonaws.com/instance-gpu-memory",
-)
-_REPLICAS = "nvidia.com/gpu.replicas"
-_SHARE_KEYS = (_REPLICAS, "cloud.google.com/gke-max-shared-clients-per-gpu")
 
 _NAMING = {
     "nvidia.com": (NVIDIA_PRODUCT, GKE_ACCELERATOR, KARPENTER_GPU, EKS_AUTO_GPU),
@@ -143,27 +134,12 @@ def _clue(resource: str, labels: Mapping[str, str]) -> Pairs:
         beside = (key.replace("-name", "-memory"),)
     elif resource.endswith(".shared"):
         # Shared cards under a resource of their own keep the product's plain name.
-        beside = (_REPLICAS,)
+        beside = (REPLICAS,)
     elif key == GKE_ACCELERATOR:
         beside = (_GKE_PARTITION, _GKE_SHARING)
     elif key == AMD_PRODUCT and not labels.get(_AMD_PARTITION, "").startswith(_AMD_WHOLE):
         beside = (_AMD_PARTITION,)
     return tuple((one, labels[one]) for one in (key, *beside) if one in labels)
-
-
-def memory_of(labels: Mapping[str, str]) -> int:
-    """Return the MiB of a node's GPUs as its labels tell, 0 where they don't."""
-    return _number(labels, _MEMORY_KEYS)
-
-
-def shares_of(labels: Mapping[str, str]) -> int:
-    """Return how many Pods share a device of a node as its labels tell, 1 where they don't."""
-    return _number(labels, _SHARE_KEYS) or 1
-
-
-def _number(labels: Mapping[str, str], keys: Iterable[str]) -> int:
-    texts = (labels[key] for key in keys if key in labels)
-    return next((int(text) for text in texts if _NUMBER.fullmatch(text)), 0)
 
 
 def _amd_part(card: Card, partition: str) -> Card:

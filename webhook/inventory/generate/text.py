@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
 from selection_spec.labels import Operator, Requirement, Toleration
-from webhook.inventory.generate.drafting import Draft
+from webhook.inventory.generate.drafting import HIGH_CLASS, Draft
 from webhook.inventory.generate.rows import DraftRow
 
 _WIDTH = 78
@@ -30,8 +30,11 @@ spec:
   output: ExtendedResource
   # Pods of this PriorityClass are held to the smallest devices that fit; all
   # others may use any that fit. See which classes the cluster has and wants.
+"""
+
+_TAIL = f"""\
   priorities:
-    - {classNames: [gpuspec-high], policy: SmallestFit}
+    - {{classNames: [{HIGH_CLASS}], policy: SmallestFit}}
   defaultPolicy: EveryFit
   preferCheaper: true
   devices:
@@ -41,11 +44,11 @@ spec:
 def table_text(draft: Draft) -> str:
     """Return a drafted table of at least one row as YAML."""
     rows = "\n".join("".join(f"{line}\n" for line in _row(row)) for row in draft.rows)
-    return f"{''.join(_introduction(draft))}{_HEAD}{rows}"
+    doubts = (line for doubt in draft.doubts for line in _comment(f"finish: {doubt}", "  "))
+    return "".join((*_introduction(draft), _HEAD, *doubts, _TAIL, rows))
 
 
 def _introduction(draft: Draft) -> Iterator[str]:
-    unfinished = sum(bool(row.doubts) for row in draft.rows)
     gpu_nodes = f"{draft.gpu_nodes} of {draft.nodes} nodes"
     yield from _comment(
         f"A selection table for the {gpu_nodes} that have GPUs, by their labels.", ""
@@ -57,13 +60,23 @@ def _introduction(draft: Draft) -> Iterator[str]:
         "whether gpu-any includes a row.",
         "",
     )
-    if unfinished:
-        rows = "1 row has" if unfinished == 1 else f"{unfinished} rows have"
+    if draft.unfinished:
         yield "#\n"
-        yield from _comment(f'{rows} something to finish by hand: look for "finish:".', "")
+        yield from _comment(f'{_parts(draft)} something to finish by hand: look for "finish:".', "")
     for text in draft.left_out:
         yield "#\n"
         yield from _comment(f"Left out: {text}.", "")
+
+
+def _parts(draft: Draft) -> str:
+    """Name the parts that are unfinished: ``2 rows and the priorities have``."""
+    rows = draft.unfinished - len(draft.doubts)
+    named = [f"{rows} row{'' if rows == 1 else 's'}"] if rows else []
+    if draft.doubts:
+        named.append("the priorities")
+    has = "has" if (rows == 1 and not draft.doubts) else "have"
+    said = " and ".join(named)
+    return f"{said[0].upper()}{said[1:]} {has}"
 
 
 def _row(row: DraftRow) -> Iterator[str]:
@@ -157,5 +170,6 @@ def _comments(text: str, pad: str) -> Iterable[str]:
 def _comment(text: str, pad: str) -> Iterator[str]:
     """Wrap a sentence as comment lines; what came from a cluster cannot end one early."""
     printable = "".join(char if char.isprintable() else "?" for char in text)
-    for line in wrap(printable, _WIDTH - len(pad) - 2, break_long_words=False):
+    width = _WIDTH - len(pad) - 2
+    for line in wrap(printable, width, break_long_words=False, break_on_hyphens=False):
         yield f"{pad}# {line}\n"

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from webhook.inventory.facts import NodeFacts
 from webhook.inventory.generate.catalogue import Card, Catalogue
-from webhook.inventory.generate.sightings import Measured, Sighting, memory_of, shares_of
+from webhook.inventory.generate.sightings import Measured, Sighting
+from webhook.inventory.memory import memory_of, shares_of
 from webhook.inventory.vendors import GPU_WORDS
 
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
