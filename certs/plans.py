@@ -54,11 +54,19 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """All that is there: either pair, None where it is missing, and the bundle of each client."""
+    """All that is there.
+
+    Attributes:
+        authority: Its pair, None where it is missing.
+        server: The same of the server.
+        published: The bundle of each client.
+        unwritable: The places of steps that were planned before and may not be written.
+    """
 
     authority: Stored | None
     server: Stored | None
     published: Mapping[str, bytes]
+    unwritable: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +87,11 @@ class Store:
     why: str
     alarming: bool
 
+    @property
+    def place(self) -> str:
+        """Where it is written."""
+        return self.owner
+
 
 @dataclass(frozen=True, slots=True)
 class Publish:
@@ -88,6 +101,11 @@ class Publish:
     bundle: bytes
     why: str
     alarming: bool
+
+    @property
+    def place(self) -> str:
+        """Where it is written."""
+        return self.client
 
 
 Since = Mapping[tuple[str, str], float]
@@ -99,7 +117,8 @@ class Plan:
     """What to do now.
 
     Attributes:
-        steps: What to write, in this order; none of them before all former ones succeeded.
+        steps: What to write, in this order. One that is refused holds up none of the others, but
+            an authority that cannot be stored does: nothing may come to depend on it.
         problems: What is not right and is being waited for, in words.
         since: What to hand to the next call of ``plan``.
         not_after: When what will be stored ends.

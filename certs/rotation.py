@@ -10,11 +10,15 @@ former authorities leave the bundle. Adding trust needs no proof, taking it away
 The waits are counted on a clock that nobody can set, by whoever waits: after a restart they begin
 anew, which delays a rotation and harms nothing. The calendar only says when certificates are due,
 and it, too, has to say so for ``settle``: a clock that is wrong for less changes nothing.
+
+What may not be written delays nothing for ever. A client that cannot be told of an authority is not
+waited for while others can, an authority that cannot be replaced goes on signing while it is valid,
+and either is tried again with every plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -48,7 +52,7 @@ def plan(seen: Seen, rules: Rules, since: Since, *, now: datetime, steady: float
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """Why a pair has to be replaced."""
+    """Why a pair has to be replaced; of one that is stored and not alarming, only its dates."""
 
     why: str
     alarming: bool = False
@@ -68,7 +72,9 @@ class _Planner:
 
     def plan(self) -> Plan:
         renewal = self._authority_fault()
-        authority = self._authority(renewal)
+        successor = self._authority(renewal)
+        kept = self._kept_authority(renewal)
+        authority = kept or successor
         others = self._others(authority)
         fault = self._server_fault(authority, others)
         settled = self._settled(authority)
@@ -77,10 +83,12 @@ class _Planner:
         bundle = b"".join(_pem(one) for one in (_leaf(authority), *others))
         server, replacement = self._server(authority, others, fault, settled=settled)
         steps: list[Store | Publish] = [
-            *self._store(Owner.AUTHORITY, self.seen.authority, authority, bundle, renewal),
             *self._publish(bundle, renewal),
             *self._store(Owner.SERVER, self.seen.server, server, bundle, replacement),
         ]
+        beside = bundle if authority is successor else _pem(_leaf(successor)) + bundle
+        first = self._store(Owner.AUTHORITY, self.seen.authority, successor, beside, renewal)
+        steps = [*first, *steps] if kept is None else [*steps, *first]
         pairs = {Owner.AUTHORITY: authority, Owner.SERVER: server}
         return Plan(
             tuple(steps),
@@ -95,10 +103,17 @@ class _Planner:
         )
 
     def _authority(self, renewal: _Fault | None) -> KeyPair:
-        """Return the authority that signs from now on."""
+        """Return the authority that should sign from now on."""
         if renewal is None and self.seen.authority is not None:
             return self.seen.authority.pair
         return create_authority(COMMON_NAME, now=self.now, lifetime=self.rules.authority_lifetime)
+
+    def _kept_authority(self, renewal: _Fault | None) -> KeyPair | None:
+        """Return the authority that has to do because no other may be stored, if it is sound."""
+        stored = self.seen.authority
+        if stored is None or Owner.AUTHORITY not in self.seen.unwritable:
+            return None
+        return None if renewal is not None and renewal.alarming else stored.pair
 
     def _server_fault(self, authority: KeyPair, others: list[x509.Certificate]) -> _Fault | None:
         trusted = b"".join([authority.certificate, *(_pem(one) for one in others)])
@@ -149,16 +164,32 @@ class _Planner:
         """
         stored = [one for one in (self.seen.server, self.seen.authority) if one and one.intact]
         bundles = [one.bundle for one in stored]
-        bundles += [bundle for _, bundle in sorted(self.seen.published.items())]
+        bundles += [bundle for _, bundle in sorted(self._clients().items())]
         found = dict.fromkeys(one for bundle in bundles for one in certificates_in(bundle))
         found.pop(_leaf(authority), None)
         return list(found)[: _MOST_AUTHORITIES - 1]
 
     def _settled(self, authority: KeyPair) -> bool:
-        """Tell whether every client certainly trusts this authority."""
-        leaf = _leaf(authority)
-        known = all(leaf in certificates_in(bundle) for bundle in self.seen.published.values())
-        return known and self._held("published", leaf) >= self.rules.settle
+        """Tell whether every client certainly trusts this authority.
+
+        One that is waited for only from now on has the whole of the wait to notice.
+        """
+        leaf, clients = _leaf(authority), self._clients()
+        known = all(leaf in certificates_in(bundle) for bundle in clients.values())
+        what = f"published to {sorted(clients)}"
+        return known and self._held(what, leaf) >= self.rules.settle
+
+    def _clients(self) -> Mapping[str, bytes]:
+        """Return the bundles of those that are waited for.
+
+        Where none may be written, nobody would believe a new authority, so all of them are.
+        """
+        seen = self.seen
+        return {
+            client: bundle
+            for client, bundle in seen.published.items()
+            if client not in seen.unwritable
+        } or seen.published
 
     def _taken_up(self) -> bool:
         """Tell whether every server certainly has the certificate that is stored, a sound one."""

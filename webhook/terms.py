@@ -24,6 +24,9 @@ RESERVED_TAINT: Final = f"{OUR_DOMAIN}/reserved"
 RESERVE_BLOCKED: Final = "ReserveBlocked"
 """Condition of a table: nodes are not tainted yet, for DaemonSets would be locked out (H7)."""
 
+CERTIFICATES_READY: Final = "CertificatesReady"
+"""Condition of the table in use: the webhook's certificates are as they should be."""
+
 UNHEALTHY_TAINT: Final = f"{OUR_DOMAIN}/unhealthy"
 """Taint key on nodes at fault; nothing of ours ever tolerates it (H7, N5)."""
 

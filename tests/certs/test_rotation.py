@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from certs.authority import KeyPair, create_authority, issue
-from certs.plans import Owner, Plan, Publish, Stored
+from certs.plans import Owner, Plan, Publish, Store, Stored
 from certs.policy import certificates_in
 from tests.certs.predicates import assert_is_authority, assert_is_server, load, names_of
 from tests.certs.world import (
@@ -333,6 +333,100 @@ class TestClients:
 
         assert written(world.look()) == [("mutating", "it trusts more than is in use", False)]
         assert world.settled()
+
+
+class TestUnwritable:
+    """What may not be written delays nothing for ever, and nothing comes to depend on it."""
+
+    def test_a_client_that_cannot_be_told_is_not_waited_for(self) -> None:
+        world = rotating()
+        world.locked = {"mutating"}
+        world.publish("mutating", b"")
+        world.run(2 * OVERLAP)
+
+        assert world.settled()
+        assert written(world.look()) == [("mutating", "it lacks our authority", False)]
+
+    def test_one_that_can_be_told_again_has_the_whole_wait_to_notice(self) -> None:
+        world = calm()
+        world.locked = {"mutating"}
+        world.store(AUTHORITY, None)
+        served_before = served(world)
+        world.run(SETTLE)
+        world.locked = set()
+        world.look()
+        world.run(SETTLE)
+        assert served(world) == served_before
+        world.run(LOOK)
+        assert served(world) != served_before
+
+    def test_what_it_trusts_is_given_to_nobody_else(self) -> None:
+        world = bootstrapped("another's")
+        world.published["another's"] = FOREIGN.certificate
+        world.look()
+        world.run(2 * OVERLAP)
+        world.store(SERVER, None)
+        world.look()
+
+        assert set(certificates_in(world.published["mutating"])) == {
+            load(content(world, AUTHORITY).pair.certificate)
+        }
+
+    def test_all_are_waited_for_where_none_can_be_told(self) -> None:
+        """A certificate that nobody believes would be worse than the former one."""
+        world = calm()
+        world.locked = {*world.published}
+        world.store(AUTHORITY, None)
+        served_before = served(world)
+        made = world.run(2 * OVERLAP)
+
+        assert served(world) == served_before
+        assert made.problems == (f"{FORMER}; a new one waits until its authority is trusted",)
+        world.locked = set()
+        world.run(2 * OVERLAP)
+        assert world.settled()
+
+    def test_an_authority_that_cannot_be_replaced_signs_while_it_is_valid(self) -> None:
+        world = calm()
+        world.locked = {AUTHORITY}
+        world.offset = timedelta(days=500)
+        world.run(2 * OVERLAP)
+        authority = content(world, AUTHORITY)
+
+        assert world.settled()
+        (step,) = world.look().steps
+        assert isinstance(step, Store)
+        assert step.owner is AUTHORITY
+        assert certificates_in(step.bundle) == [
+            load(step.pair.certificate),
+            load(authority.pair.certificate),
+        ]
+        world.locked = set()
+        world.run(2 * OVERLAP)
+        assert content(world, AUTHORITY) != authority
+        assert world.settled()
+
+    def test_a_damaged_one_signs_nothing(self) -> None:
+        world = calm()
+        world.locked = {AUTHORITY}
+        for damage in (None, Stored(FOREIGN, FOREIGN.certificate, intact=False)):
+            world.store(AUTHORITY, damage)
+            served_before = served(world)
+            made = world.run(2 * OVERLAP)
+            assert written(made)[0][0] == AUTHORITY
+            assert served(world) == served_before
+            assert certificates_in(world.published["mutating"]) == certificates_in(
+                content(world, SERVER).bundle
+            )
+
+    def test_other_steps_come_before_one_that_was_refused(self) -> None:
+        world = calm()
+        world.locked = {AUTHORITY}
+        world.store(AUTHORITY, replace(content(world, AUTHORITY), bundle=FOREIGN.certificate))
+        world.look()
+        world.publish("mutating", b"")
+
+        assert [what for what, _, _ in written(world.look())] == ["mutating", "authority"]
 
 
 class TestCalendar:

@@ -17,6 +17,7 @@ Event = Callable[[World], None]
 
 CALM_S = 30 * 60.0
 DAY = timedelta(days=1)
+ANOTHER = "another's"
 
 
 def passes(seconds: float) -> Event:
@@ -28,14 +29,14 @@ def absent(days: int) -> Event:
 
     def happens(world: World) -> None:
         world.steady += days * DAY.total_seconds()
-        world.since = {}
+        world.restart()
         world.look()
 
     return happens
 
 
 def restarts(world: World) -> None:
-    world.since = {}
+    world.restart()
 
 
 def is_cut_off(steps: int) -> Event:
@@ -61,8 +62,18 @@ def is_tampered_with(owner: Owner, how: Callable[[Stored], Stored | None]) -> Ev
 
 def is_published(client: str, how: Callable[[bytes], bytes]) -> Event:
     def happens(world: World) -> None:
-        world.publish(client, how(world.published[client]))
-        world.look()
+        if client in world.published:
+            world.publish(client, how(world.published[client]))
+            world.look()
+
+    return happens
+
+
+def is_locked(place: str) -> Event:
+    """The controller may not write there, or may again; a look tells it so, or does not."""
+
+    def happens(world: World) -> None:
+        world.locked ^= {place}
 
     return happens
 
@@ -102,19 +113,26 @@ tampering = st.one_of(
 )
 clocks = st.integers(-7000, 7000).map(jumps)
 absence = st.integers(1, 800).map(absent)
+locks = st.sampled_from(["mutating", "validating", *Owner]).map(is_locked)
+others = st.builds(is_published, st.just(ANOTHER), st.sampled_from([*PUBLICATIONS.values()]))
 
 
-@settings(max_examples=80, deadline=None)
-@given(st.lists(st.one_of(harmless, tampering, clocks, absence), max_size=25))
+@settings(max_examples=160, deadline=None)
+@given(
+    st.sampled_from([(), (ANOTHER,)]),
+    st.lists(st.one_of(harmless, tampering, clocks, absence, locks, others), max_size=25),
+)
 def test_every_client_verifies_every_server_and_in_the_end_all_is_well(
-    events: list[Event],
+    unwritable: tuple[str, ...], events: list[Event]
 ) -> None:
-    world = bootstrapped()
+    """Once all that is ours may be written, that is; what is another's may never be."""
+    world = bootstrapped(*unwritable)
     for event in events:
         event(world)
         world.check()
+    world.locked = {*unwritable}
     last = world.run(CALM_S)
-    assert last.steps == ()
+    assert {step.place for step in last.steps} <= world.locked
     assert last.problems == ()
     assert world.settled()
 

@@ -7,13 +7,13 @@ Servers have what is stored at most ``PICK_UP`` seconds later, clients what is p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
 from certs.authority import KeyPair, create_authority, issue
-from certs.plans import Owner, Plan, Publish, Rules, Seen, Since, Stored
+from certs.plans import Owner, Plan, Publish, Rules, Seen, Since, Store, Stored
 from certs.policy import certificates_in, is_signed
 from certs.rotation import plan
 from tests.certs.predicates import load
@@ -47,7 +47,12 @@ class History:
 
 
 class World:
-    """Two clients, some servers, one controller at a time."""
+    """Two clients, some servers, one controller at a time.
+
+    Attributes:
+        locked: The places that the controller may not write.
+        refused: Those of them that it has found so.
+    """
 
     def __init__(self, clients: Iterable[str] = ("mutating", "validating")) -> None:
         self.steady = 0.0
@@ -55,6 +60,8 @@ class World:
         self.stored: dict[Owner, Stored | None] = dict.fromkeys(Owner)
         self.published: dict[str, bytes] = dict.fromkeys(clients, b"")
         self.since: Since = {}
+        self.locked: set[str] = set()
+        self.refused: frozenset[str] = frozenset()
         self.served = History()
         self.trusted: defaultdict[str, History] = defaultdict(History)
         self.authorities = 0
@@ -65,25 +72,50 @@ class World:
         return START + timedelta(seconds=self.steady) + self.offset
 
     def seen(self) -> Seen:
-        return Seen(self.stored[Owner.AUTHORITY], self.stored[Owner.SERVER], dict(self.published))
+        pairs = self.stored[Owner.AUTHORITY], self.stored[Owner.SERVER]
+        return Seen(*pairs, dict(self.published), self.refused)
 
     def look(self, until: int | None = None) -> Plan:
         """One look of the controller, which is cut off after so many steps."""
         made = plan(self.seen(), RULES, self.since, now=self.now, steady=self.steady)
         self.since = made.since
+        refused, before = set(), dict(self.published)
         for step in made.steps[:until]:
-            if isinstance(step, Publish):
+            if step.place in self.locked:
+                refused.add(step.place)
+                if step.place == Owner.AUTHORITY:
+                    refused |= self.refused
+                    break
+            elif isinstance(step, Publish):
                 self.published[step.client] = step.bundle
                 self.trusted[step.client].note(self.steady, step.bundle)
-                continue
-            former = self.stored[step.owner]
-            new = former is None or former.pair != step.pair
-            self.authorities += new and step.owner is Owner.AUTHORITY
-            self.servers += new and step.owner is Owner.SERVER
-            self.stored[step.owner] = Stored(step.pair, step.bundle, intact=True)
-            if step.owner is Owner.SERVER:
-                self.served.note(self.steady, step.pair.certificate)
+            else:
+                self._store(step, before)
+        self.refused = frozenset(refused)
         return made
+
+    def _store(self, step: Store, before: Mapping[str, bytes]) -> None:
+        former = self.stored[step.owner]
+        new = former is None or former.pair != step.pair
+        self.authorities += new and step.owner is Owner.AUTHORITY
+        self.servers += new and step.owner is Owner.SERVER
+        self.stored[step.owner] = Stored(step.pair, step.bundle, intact=True)
+        if step.owner is Owner.SERVER:
+            self.served.note(self.steady, step.pair.certificate)
+            self._leave_behind(step.pair.certificate, before)
+
+    def _leave_behind(self, leaf: bytes, before: Mapping[str, bytes]) -> None:
+        """Who could not be told of an authority may fail from now on, if others go on with it."""
+        for client in self.refused & before.keys() if before.keys() - self.refused else ():
+            if not verifies(before[client], leaf):
+                self.trusted.pop(client, None)
+                if self.published[client] != before[client]:
+                    self.trusted[client].note(self.steady, self.published[client])
+
+    def restart(self) -> None:
+        """Another controller takes over, which remembers nothing."""
+        self.since = {}
+        self.refused = frozenset()
 
     def run(self, seconds: float, every: float = LOOK) -> Plan:
         """Let time pass with a look now and then; the last one is returned."""
@@ -116,7 +148,7 @@ class World:
             assert load(leaf).not_valid_before_utc <= self.now < load(leaf).not_valid_after_utc
 
     def settled(self) -> bool:
-        """Whether there is one authority, everywhere the same, and a valid server of it."""
+        """Whether there is one authority, wherever it may be written, and a valid server of it."""
         authority, server = self.stored[Owner.AUTHORITY], self.stored[Owner.SERVER]
         assert authority is not None
         assert server is not None
@@ -126,7 +158,8 @@ class World:
             < load(pair.certificate).not_valid_after_utc
             for pair in (authority.pair, server.pair)
         )
-        bundles = {authority.bundle, server.bundle, *self.published.values()}
+        told = {bundle for client, bundle in self.published.items() if client not in self.locked}
+        bundles = {authority.bundle, server.bundle, *told}
         alone = bundles == {authority.pair.certificate}
         return valid and alone and verifies(authority.bundle, server.pair.certificate)
 
@@ -136,9 +169,10 @@ def verifies(bundle: bytes, leaf: bytes) -> bool:
     return any(is_signed(load(leaf), by=authority) for authority in certificates_in(bundle))
 
 
-def bootstrapped() -> World:
-    """A world after its first look."""
-    world = World()
+def bootstrapped(*others: str) -> World:
+    """A world after its first look, with clients that the controller may never write."""
+    world = World(("mutating", "validating", *others))
+    world.locked.update(others)
     world.look()
     return world
 

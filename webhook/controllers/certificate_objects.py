@@ -64,10 +64,14 @@ def entries(configurations: Iterable[Json], namespace: str, service: str) -> Ite
                 yield Entry(configuration, index)
 
 
-def cert_manager_annotation(found: Json) -> str | None:
-    """Return the annotation by which cert-manager keeps an object, None where there is none."""
+def cert_manager_annotation(found: Json) -> tuple[str, str] | None:
+    """Return the annotation by which cert-manager keeps an object, None where there is none.
+
+    Its value, on a webhook configuration, is the namespace and name of what is to be trusted.
+    """
     annotations = found["metadata"].get("annotations") or {}
-    return next((key for key in sorted(annotations) if key.startswith(_CERT_MANAGER)), None)
+    kept = (one for one in sorted(annotations.items()) if one[0].startswith(_CERT_MANAGER))
+    return next(kept, None)
 
 
 def stored(secret: Json) -> Stored:

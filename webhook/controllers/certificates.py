@@ -6,26 +6,27 @@ no permission; the authority's key is in a Secret of its own, which nobody mount
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
+from http import HTTPStatus
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from certs.authority import for_service
-from certs.plans import Owner, Plan, Publish, Rules, Seen, Since, Store
+from certs.plans import Owner, Publish, Rules, Since, Store
 from certs.rotation import plan
-from webhook.controllers.certificate_objects import (
-    Entry,
-    cert_manager_annotation,
-    entries,
-    stored,
-    written,
+from webhook.controllers.board import Board, Part
+from webhook.controllers.certificate_objects import Entry, written
+from webhook.controllers.certificate_places import CertificatePlaces, Found, look
+from webhook.controllers.certificate_words import (
+    configuration_refused,
+    kept_by_cert_manager,
+    ready,
+    secret_refused,
 )
+from webhook.inventory.conditions import Condition
 from webhook.kube.cluster import Cluster, Json
 from webhook.kube.errors import ApiError
 from webhook.logs import Log
-from webhook.terms import AUTHORITY_SECRET, SERVER_SECRET, SERVICE
 
 # Of the shorter wait, so that neither ends much later than it could.
 _LOOKS_A_WAIT = 4
@@ -35,36 +36,10 @@ _READ_BACK_S = 1.0
 # Certificates are issued as valid from five minutes ago, so clocks may differ by less unnoticed.
 _SKEW = timedelta(minutes=1)
 
-_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
-_CONFIGURATIONS = {
-    "MutatingWebhookConfiguration": f"{_ADMISSION}/mutatingwebhookconfigurations",
-    "ValidatingWebhookConfiguration": f"{_ADMISSION}/validatingwebhookconfigurations",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class CertificatePlaces:
-    """Where certificates are kept and for what: names of objects in one namespace."""
-
-    namespace: str
-    service: str = SERVICE
-    server_secret: str = SERVER_SECRET
-    authority_secret: str = AUTHORITY_SECRET
-
-    @property
-    def secrets(self) -> dict[Owner, str]:
-        """The Secret of each pair."""
-        return {Owner.AUTHORITY: self.authority_secret, Owner.SERVER: self.server_secret}
-
-    @property
-    def secrets_path(self) -> str:
-        """The namespace's Secrets."""
-        return f"/api/v1/namespaces/{self.namespace}/secrets"
-
-    @property
-    def rules(self) -> Rules:
-        """What holds for the Service's certificate, with the usual lifetimes and waits."""
-        return Rules(names=tuple(for_service(self.service, self.namespace)))
+# Somebody may have written or deleted the object since it was read: the next look tells.
+_CHANGED = {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT}
+# The object may not be written: no permission or no room, or the API server finds it wrong.
+_UNWRITABLE = {HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY}
 
 
 class CertificateMetrics:
@@ -83,37 +58,24 @@ class CertificateMetrics:
             registry=registry,
         )
 
-    def looked(self, made: Plan, problems: int) -> None:
+    def looked(self, not_after: Mapping[Owner, datetime], problems: int) -> None:
         """Remember what one look found."""
-        for owner, ends in made.not_after.items():
+        for owner, ends in not_after.items():
             self._not_after.labels(owner.value).set(ends.timestamp())
         self._problems.set(problems)
-
-
-@dataclass(slots=True)
-class _Found:
-    """What was just read."""
-
-    secrets: dict[Owner, Json]
-    entries: dict[str, Entry]
-
-    @property
-    def seen(self) -> Seen:
-        pairs = {owner: stored(secret) for owner, secret in self.secrets.items()}
-        return Seen(
-            pairs.get(Owner.AUTHORITY),
-            pairs.get(Owner.SERVER),
-            {name: entry.bundle for name, entry in self.entries.items()},
-        )
 
 
 class CertificateLoop:
     """Keeps both Secrets and every ``caBundle`` of our webhook entries right.
 
+    What may not be written, such as the configuration of somebody else who calls our Service, is
+    told and tried again with every look, and delays nothing else.
+
     Args:
         cluster: The API server.
         places: Which objects.
         rules: Lifetimes and waits.
+        board: Told whether all is well, for the table's status.
         log: Told of every write, why, and of what is wrong.
         metrics: Told when certificates end.
         monotonic: Seconds that nobody can set, by which waits are counted.
@@ -127,6 +89,7 @@ class CertificateLoop:
         places: CertificatePlaces,
         rules: Rules,
         *,
+        board: Board,
         log: Log,
         metrics: CertificateMetrics,
         monotonic: Callable[[], float],
@@ -134,67 +97,47 @@ class CertificateLoop:
         self._cluster = cluster
         self._places = places
         self._rules = rules
+        self._board = board
         self._log = log
         self._metrics = metrics
         self._monotonic = monotonic
         self._look_s = rules.settle.total_seconds() / _LOOKS_A_WAIT
         self._since: Since = {}
+        self._refused: dict[str, ApiError] = {}
         self._told: tuple[str, ...] = ()
 
     def run(self, now: datetime) -> float:
-        """Write what is due; nothing while cert-manager keeps any of it."""
-        found = self._find()
-        keeper = self._keeper(found)
-        if keeper is not None:
-            self._tell((keeper,))
+        """Write what is due; nothing while cert-manager keeps all of it."""
+        try:
+            return self._look(now)
+        except ApiError as error:
+            self._board.post(self.name, Part((ready([str(error)]),)))
+            raise
+
+    def _look(self, now: datetime) -> float:
+        found = look(self._cluster, self._places)
+        if found.kept:
+            self._tell((found.kept,), kept_by_cert_manager(found.kept), {})
             return self._look_s
         present, problems = self._present(now)
-        made = plan(found.seen, self._rules, self._since, now=present, steady=self._monotonic())
+        unwritable = [place for place, why in self._refused.items() if why.code in _UNWRITABLE]
+        seen = found.seen(unwritable)
+        made = plan(seen, self._rules, self._since, now=present, steady=self._monotonic())
         self._since = made.since
-        self._tell((*problems, *made.problems))
-        self._metrics.looked(made, len(problems) + len(made.problems))
-        try:
-            for step in made.steps:
-                self._write(found, step, present)
-        except ApiError as error:
-            if not error.is_conflict:
-                raise
-            # Somebody else wrote it meanwhile: what to do is seen from what is there.
-            self._log.info("certificates changed meanwhile", why=str(error))
-            return min(_READ_BACK_S, self._look_s)
-        return min(_READ_BACK_S, self._look_s) if made.steps else self._look_s
-
-    def _find(self) -> _Found:
-        secrets = {}
-        for owner, name in self._places.secrets.items():
-            try:
-                secrets[owner] = self._cluster.get(f"{self._places.secrets_path}/{name}")
-            except ApiError as error:
-                if not error.is_not_found:
-                    raise
-        configurations = [
-            {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind} | item
-            for kind, path in _CONFIGURATIONS.items()
-            for item in self._cluster.items(path)
+        former = self._refused
+        self._refused, wrote = self._write_all(found, made.steps, present)
+        problems += [*found.injected, *made.problems]
+        # Whatever changed meanwhile is no problem unless it goes on so.
+        problems += [
+            self._refusal(found, place, why)
+            for place, why in self._refused.items()
+            if why.code in _UNWRITABLE or place in former
         ]
-        ours = entries(configurations, self._places.namespace, self._places.service)
-        return _Found(secrets, {entry.name: entry for entry in ours})
-
-    def _keeper(self, found: _Found) -> str | None:
-        """Say that cert-manager keeps our certificates, where it does."""
-        objects = [
-            *found.secrets.values(),
-            *(entry.configuration for entry in found.entries.values()),
-        ]
-        for one in objects:
-            annotation = cert_manager_annotation(one)
-            if annotation is not None:
-                return (
-                    f"{one.get('kind', 'Secret')} {one['metadata']['name']} has the annotation "
-                    f"{annotation}: cert-manager keeps the certificates and nothing is written "
-                    "here; run the controller with --no-certificates, or remove the annotation"
-                )
-        return None
+        told = tuple(dict.fromkeys(problems))
+        ends = {one: when for one, when in made.not_after.items() if one not in self._refused}
+        self._tell(told, ready(told), ends)
+        soon = wrote or self._refused.keys() - former.keys()
+        return min(_READ_BACK_S, self._look_s) if soon else self._look_s
 
     def _present(self, now: datetime) -> tuple[datetime, list[str]]:
         """Return the present by the clock of the API server, which is who verifies.
@@ -209,13 +152,47 @@ class CertificateLoop:
         present = datetime.fromisoformat(made["metadata"]["creationTimestamp"])
         if abs(present - now) <= _SKEW:
             return present, []
+        # In whole minutes: the same clocks give the same text with every look.
+        apart = timedelta(minutes=round(abs(present - now).total_seconds() / 60))
+        direction = "ahead of" if now > present else "behind"
         problem = (
-            f"the clock of this node shows {now:%Y-%m-%dT%H:%M:%SZ}, that of the API server "
-            f"{present:%Y-%m-%dT%H:%M:%SZ}, which decides; set the wrong one"
+            f"the clock of this node is {apart} {direction} that of the API server, which decides; "
+            "set the wrong one"
         )
         return present, [problem]
 
-    def _write(self, found: _Found, step: Store | Publish, now: datetime) -> None:
+    def _write_all(
+        self, found: Found, steps: Iterable[Store | Publish], now: datetime
+    ) -> tuple[dict[str, ApiError], bool]:
+        """Carry steps out; return why some were refused, by places, and whether any was not."""
+        refused: dict[str, ApiError] = {}
+        wrote = False
+        for step in steps:
+            if Owner.AUTHORITY in refused:
+                # Nothing may depend on an authority that was not stored; none of this is tried.
+                if step.place in self._refused:
+                    refused[step.place] = self._refused[step.place]
+                continue
+            try:
+                self._write(found, step, now)
+            except ApiError as error:
+                if error.code not in _CHANGED | _UNWRITABLE:
+                    raise
+                if error.code in _CHANGED and step.place not in self._refused:
+                    self._log.info("certificates changed meanwhile", why=str(error))
+                refused[step.place] = error
+            else:
+                wrote = True
+        return refused, wrote
+
+    def _refusal(self, found: Found, place: str, why: ApiError) -> str:
+        if place in found.entries:
+            configuration = found.entries[place].configuration
+            return configuration_refused(configuration, self._places.authority_secret, why)
+        owner = Owner(place)
+        return secret_refused(self._places.secrets[owner], found.secrets.get(owner), why)
+
+    def _write(self, found: Found, step: Store | Publish, now: datetime) -> None:
         if isinstance(step, Publish):
             self._publish(found.entries[step.client], step.bundle)
             what = f"trust of {step.client}"
@@ -237,12 +214,16 @@ class CertificateLoop:
         """Write the configuration of an entry as it was read; the next entry has its version."""
         entry.trust(bundle)
         configuration = entry.configuration
-        path = f"{_CONFIGURATIONS[configuration['kind']]}/{configuration['metadata']['name']}"
+        path = self._places.configuration_path(configuration)
         configuration["metadata"] = self._cluster.replace(path, configuration)["metadata"]
 
-    def _tell(self, problems: tuple[str, ...]) -> None:
-        """Log problems when they change."""
+    def _tell(
+        self, problems: tuple[str, ...], condition: Condition, ends: Mapping[Owner, datetime]
+    ) -> None:
+        """Log problems when they change, and say how things stand."""
         for problem in problems:
             if problem not in self._told:
                 self._log.warning("certificates", problem=problem)
         self._told = problems
+        self._metrics.looked(ends, len(problems))
+        self._board.post(self.name, Part((condition,)))

@@ -10,12 +10,10 @@ import threading
 from time import monotonic
 
 import webhook
-from webhook.controllers.board import Board
-from webhook.controllers.certificates import (
-    CertificateLoop,
-    CertificateMetrics,
-    CertificatePlaces,
-)
+from webhook.controllers.board import Board, Part
+from webhook.controllers.certificate_places import CertificatePlaces
+from webhook.controllers.certificate_words import kept_elsewhere
+from webhook.controllers.certificates import CertificateLoop, CertificateMetrics
 from webhook.controllers.frame import Frame, Paced
 from webhook.controllers.loop_metrics import LoopMetrics
 from webhook.controllers.observed import Observed
@@ -128,17 +126,20 @@ class _Controller:
             ),
         ]
         if self._settings.certificates:
-            loops.append(Paced(self._certificates(cluster), _SOON_S))
+            loops.append(Paced(self._certificates(cluster, board), _SOON_S))
+        else:
+            board.post(CertificateLoop.name, Part((kept_elsewhere(),)))
         world.start(lost)
         return Frame(loops, log=self._log, metrics=self._metrics, clock=utc_now)
 
-    def _certificates(self, cluster: Cluster) -> CertificateLoop:
+    def _certificates(self, cluster: Cluster, board: Board) -> CertificateLoop:
         """Return a new loop: what it has waited for counts within one term only."""
         places = CertificatePlaces(self._settings.namespace)
         return CertificateLoop(
             cluster,
             places,
             places.rules,
+            board=board,
             log=self._log,
             metrics=self._certificate_metrics,
             monotonic=monotonic,

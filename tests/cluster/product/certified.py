@@ -28,11 +28,9 @@ from tests.cluster.processes import Process
 from tests.cluster.product.installation import ADMISSION, EXAMPLE_TABLE, MANIFESTS
 from tests.logbook import Logbook
 from tests.mounted import MountedVolume
-from webhook.controllers.certificates import (
-    CertificateLoop,
-    CertificateMetrics,
-    CertificatePlaces,
-)
+from webhook.controllers.board import Board
+from webhook.controllers.certificate_places import CertificatePlaces
+from webhook.controllers.certificates import CertificateLoop, CertificateMetrics
 from webhook.controllers.frame import Frame, Paced
 from webhook.controllers.loop_metrics import LoopMetrics
 from webhook.kube.cluster import connect
@@ -265,6 +263,7 @@ def controller(cluster: ControlPlane, logbook: Logbook, rules: Rules) -> Iterato
         connect(cluster.kubeconfig),
         PLACES,
         rules,
+        board=Board(lambda: None),
         log=logbook.log,
         metrics=CertificateMetrics(metrics.registry),
         monotonic=time.monotonic,

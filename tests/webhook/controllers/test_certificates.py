@@ -2,146 +2,32 @@
 
 from __future__ import annotations
 
-import copy
-from base64 import b64decode, b64encode
-from datetime import UTC, datetime, timedelta
-from itertools import count
+from datetime import timedelta
 
 import pytest
-from prometheus_client import CollectorRegistry
 
 from certs.plans import Rules
 from certs.policy import certificates_in
-from tests.logbook import Logbook
-from webhook.controllers.certificates import (
-    CertificateLoop,
-    CertificateMetrics,
-    CertificatePlaces,
+from tests.webhook.controllers.certificate_stage import (
+    AUTHORITY,
+    FINE,
+    FORBIDDEN,
+    KUEUE,
+    MUTATING,
+    NOW,
+    PLACES,
+    SERVER,
+    VALIDATING,
+    Stage,
+    bundles,
+    with_kueue,
 )
-from webhook.kube.cluster import Cluster, Json
+from webhook.controllers import certificates
+from webhook.controllers.certificate_places import look
+from webhook.controllers.certificate_words import kept_elsewhere
+from webhook.inventory.conditions import Condition
+from webhook.kube.cluster import Json
 from webhook.kube.errors import ApiError
-
-NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
-PLACES = CertificatePlaces("gpuspec-system")
-SECRETS = "/api/v1/namespaces/gpuspec-system/secrets"
-SERVER, AUTHORITY = f"{SECRETS}/gpuspec-webhook-tls", f"{SECRETS}/gpuspec-ca"
-ADMISSION = "/apis/admissionregistration.k8s.io/v1"
-MUTATING = f"{ADMISSION}/mutatingwebhookconfigurations/zz-gpuspec"
-VALIDATING = f"{ADMISSION}/validatingwebhookconfigurations/gpuspec"
-
-
-class FakeCluster(Cluster):
-    """Objects by path, with versions that must match; writes may be refused."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, Json] = {}
-        self.writes: list[str] = []
-        self.refused: dict[str, ApiError] = {}
-        self.present = NOW
-        self._versions = count(1)
-
-    def put(self, path: str, body: Json) -> Json:
-        body = copy.deepcopy(body)
-        body["metadata"]["resourceVersion"] = str(next(self._versions))
-        self.objects[path] = body
-        return copy.deepcopy(body)
-
-    def get(self, path: str, **_: str) -> Json:
-        if path not in self.objects:
-            raise ApiError(f"GET {path}", 404, "NotFound", "not found")
-        return copy.deepcopy(self.objects[path])
-
-    def items(self, path: str, **_: str) -> list[Json]:  # type: ignore[override]
-        found = [body for at, body in self.objects.items() if at.rpartition("/")[0] == path]
-        return copy.deepcopy(found)
-
-    def create(self, path: str, body: Json, **query: str) -> Json:
-        if query == {"dryRun": "All"}:
-            self._refuse("clock")
-            return {"metadata": {"creationTimestamp": f"{self.present:%Y-%m-%dT%H:%M:%SZ}"}}
-        at = f"{path}/{body['metadata']['name']}"
-        self._refuse(at)
-        if at in self.objects:
-            raise ApiError(f"POST {path}", 409, "AlreadyExists", "already exists")
-        self.writes.append(f"create {at}")
-        return self.put(at, body)
-
-    def replace(self, path: str, body: Json, **_: str) -> Json:
-        self._refuse(path)
-        version = body["metadata"]["resourceVersion"]
-        if self.get(path)["metadata"]["resourceVersion"] != version:
-            raise ApiError(f"PUT {path}", 409, "Conflict", "the object has been modified")
-        self.writes.append(f"replace {path}")
-        return self.put(path, body)
-
-    def _refuse(self, path: str) -> None:
-        if path in self.refused:
-            raise self.refused[path]
-
-
-class Stage:
-    """One API server, one controller, and a steady clock that a test moves."""
-
-    def __init__(self, cluster: FakeCluster | None = None) -> None:
-        self.cluster = cluster or installed()
-        self.logbook = Logbook()
-        self.registry = CollectorRegistry()
-        self.steady = 0.0
-        self.loop = CertificateLoop(
-            self.cluster,
-            PLACES,
-            PLACES.rules,
-            log=self.logbook.log,
-            metrics=CertificateMetrics(self.registry),
-            monotonic=lambda: self.steady,
-        )
-
-    def run(self, now: datetime = NOW) -> float:
-        return self.loop.run(now)
-
-    def part(self, path: str, key: str) -> bytes:
-        return b64decode(self.cluster.objects[path]["data"][key])
-
-    def gauge(self, name: str, **labels: str) -> float | None:
-        return self.registry.get_sample_value(f"gpuspec_issued_certificate_{name}", labels)
-
-
-def configuration(kind: str, name: str, *services: tuple[str, str], bundle: bytes = b"") -> Json:
-    """A configuration with an entry for each Service (name and namespace)."""
-    hooks = [
-        {
-            "name": f"{number}.example.com",
-            "clientConfig": {
-                "service": {"name": service, "namespace": namespace, "path": "/x"},
-                "caBundle": b64encode(bundle).decode(),
-            },
-        }
-        for number, (service, namespace) in enumerate(services)
-    ]
-    return {"kind": kind, "metadata": {"name": name}, "webhooks": hooks}
-
-
-OURS = ("gpuspec-webhook", "gpuspec-system")
-
-
-def installed() -> FakeCluster:
-    """What ``kubectl apply`` leaves: configurations, ours among others', and no certificate."""
-    cluster = FakeCluster()
-    others = (("gpuspec-webhook", "another"), ("other", "gpuspec-system"))
-    cluster.put(
-        MUTATING, configuration("MutatingWebhookConfiguration", "zz-gpuspec", OURS, *others, OURS)
-    )
-    cluster.put(VALIDATING, configuration("ValidatingWebhookConfiguration", "gpuspec", OURS))
-    by_url = configuration("ValidatingWebhookConfiguration", "by-url")
-    by_url["webhooks"] = [{"name": "x", "clientConfig": {"url": "https://example.com"}}]
-    cluster.put(f"{ADMISSION}/validatingwebhookconfigurations/by-url", by_url)
-    empty = {"kind": "MutatingWebhookConfiguration", "metadata": {"name": "empty"}}
-    cluster.put(f"{ADMISSION}/mutatingwebhookconfigurations/empty", empty)
-    return cluster
-
-
-def bundles(cluster: FakeCluster, path: str) -> list[bytes]:
-    return [b64decode(one["clientConfig"]["caBundle"]) for one in cluster.objects[path]["webhooks"]]
 
 
 def test_an_empty_cluster_has_everything_after_one_run() -> None:
@@ -159,6 +45,7 @@ def test_an_empty_cluster_has_everything_after_one_run() -> None:
     assert bundles(stage.cluster, MUTATING) == [authority, b"", b"", authority]
     assert bundles(stage.cluster, VALIDATING) == [authority]
     assert stage.part(SERVER, "ca.crt") == stage.part(AUTHORITY, "ca.crt") == authority
+    assert stage.condition == FINE
 
 
 def test_a_second_run_writes_nothing_and_looks_again_in_a_quarter_of_a_minute() -> None:
@@ -260,27 +147,28 @@ class TestTwoLeaders:
             }
         ]
 
-    def test_they_agree_in_the_end(self) -> None:
+    def test_they_agree_in_the_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
         first = Stage()
         second = Stage(first.cluster)
-        stale = second.loop._find()
+        stale = look(first.cluster, PLACES)
         first.run()
-        second.loop._find = lambda: stale  # type: ignore[method-assign]
-        second.run()
-        del second.loop._find
+        with monkeypatch.context() as patched:
+            patched.setattr(certificates, "look", lambda *_: stale)
+            second.run()
         before = dict(first.cluster.objects)
         for stage in (second, first, second):
             assert stage.run() == 15.0
         assert first.cluster.objects == before
 
 
-def test_error_any_other_refusal_is_the_frame_s_to_report() -> None:
+def test_error_an_api_server_in_trouble_is_the_frame_s_to_report() -> None:
     stage = Stage()
-    stage.cluster.refused[MUTATING] = ApiError("PUT", 403, "Forbidden", "no")
+    stage.cluster.refused[MUTATING] = ApiError("PUT", 500, "InternalError", "no")
 
-    with pytest.raises(ApiError, match=r"^PUT: 403 Forbidden: no$"):
+    with pytest.raises(ApiError, match=r"^PUT: 500 InternalError: no$"):
         stage.run()
     assert SERVER not in stage.cluster.objects
+    assert stage.condition == ("False", "ProblemsFound", "PUT: 500 InternalError: no")
 
 
 class TestCertManager:
@@ -307,7 +195,9 @@ class TestCertManager:
         stage = Stage()
         if path == SERVER:
             stage.cluster.put(SERVER, {"kind": "Secret", "metadata": {"name": SERVER[-19:]}})
-        stage.cluster.objects[path]["metadata"]["annotations"] = {annotation: "x"}
+        stage.cluster.objects[path]["metadata"]["annotations"] = {
+            annotation: "gpuspec-system/gpuspec-webhook"
+        }
 
         assert stage.run() == stage.run() == 15.0
         assert stage.cluster.writes == []
@@ -317,6 +207,32 @@ class TestCertManager:
             "nothing is written here; run the controller with --no-certificates, or remove the "
             "annotation"
         )
+        assert stage.condition == ("Unknown", "CertManager", line["problem"])
+        assert stage.gauge("problems") == 1
+
+    def test_what_it_has_trust_another_authority_is_told_and_left_to_it(self) -> None:
+        stage = with_kueue(FORBIDDEN, bundle=b"theirs")
+        stage.cluster.objects[KUEUE]["metadata"]["annotations"] = {
+            "cert-manager.io/inject-ca-from": "team/proxy"
+        }
+        stage.run()
+
+        assert SERVER in stage.cluster.objects
+        (problem,) = stage.problems
+        assert problem == (
+            "MutatingWebhookConfiguration team-kueue calls our Service and has the annotation "
+            "cert-manager.io/inject-ca-from: cert-manager has it trust another authority; remove "
+            "the annotation"
+        )
+
+
+def test_what_is_said_without_this_loop() -> None:
+    assert kept_elsewhere() == Condition(
+        "CertificatesReady",
+        "Unknown",
+        "KeptElsewhere",
+        "the controller runs with --no-certificates and does not look at any",
+    )
 
 
 class TestClock:
@@ -334,8 +250,8 @@ class TestClock:
         assert stage.gauge("problems") == 1
         (line,) = stage.logbook.lines[5:]
         assert line["problem"] == (
-            "the clock of this node shows 2045-07-31T12:00:00Z, that of the API server "
-            "2026-06-01T12:00:00Z, which decides; set the wrong one"
+            "the clock of this node is 7000 days, 0:00:00 ahead of that of the API server, which "
+            "decides; set the wrong one"
         )
 
     def test_the_api_server_s_clock_makes_certificates_due(self) -> None:
@@ -355,8 +271,20 @@ class TestClock:
         stage.run()
 
         assert SERVER in stage.cluster.objects
-        assert stage.logbook.lines[0]["problem"] == (
+        assert stage.problems == [
             "the API server's clock cannot be read, ours decides: POST: 403 Forbidden: quota"
+        ]
+
+    def test_the_text_stays_the_same_while_time_passes(self) -> None:
+        stage = Stage()
+        for seconds in (0, 15, 30):
+            stage.cluster.present = NOW + timedelta(seconds=seconds)
+            stage.run(stage.cluster.present - timedelta(minutes=5, seconds=seconds % 2))
+
+        (problem,) = stage.problems
+        assert problem == (
+            "the clock of this node is 0:05:00 behind that of the API server, which decides; set "
+            "the wrong one"
         )
 
 

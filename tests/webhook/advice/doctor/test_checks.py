@@ -481,6 +481,12 @@ NO_CRD = Refused(404, "404 page not found", "list selectiontables")
             "lacks",
         ),
         case(
+            "with-problems-of-certificates",
+            "status",
+            condition("CertificatesReady", status="False", message="team-kueue may not be updated"),
+            "warning: CertificatesReady: team-kueue may not be updated",
+        ),
+        case(
             "of-another-generation",
             "status",
             status(observedGeneration=2),

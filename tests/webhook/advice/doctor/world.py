@@ -181,6 +181,7 @@ def _table() -> Json:
             {"type": "Ready", "status": "True", "reason": "AllFine", "message": "4 of 4 rows"},
             {"type": "ReserveBlocked", "status": "False", "message": "nothing waits"},
             {"type": "Following", "status": "True", "message": "every change is seen"},
+            {"type": "CertificatesReady", "status": "True", "message": "nothing is wrong"},
         ],
     }
     return table
