@@ -73,9 +73,13 @@ def cluster_option(function: _Function) -> _Function:
 
 def _remember_name(ctx: click.Context, _: click.Parameter, name: str | None) -> None:
     """Keep the name for whoever reads the cluster's table, deep down in a verb."""
-    if name is not None and (what := dns_subdomain_problem(name)):
+    ctx.meta[_TABLE_NAME] = DEFAULT_TABLE if name is None else _checked(name)
+
+
+def _checked(name: str) -> str:
+    if what := dns_subdomain_problem(name):
         raise click.BadParameter(f"{name!r} {what}; write the name of a {TABLE_KIND}")
-    ctx.meta[_TABLE_NAME] = name or DEFAULT_TABLE
+    return name
 
 
 def table_in_use() -> str:
@@ -127,6 +131,7 @@ def cluster_table(place: ClusterPlace, name: str | None = None) -> ClusterTable:
     Raises:
         UnreadableError: It cannot be seen, or is no table.
     """
+    name = table_in_use() if name is None else _checked(name)
     with asked(place) as cluster:
         return served_table(cluster, name)
 
@@ -138,17 +143,28 @@ def served_table(cluster: Cluster, name: str | None = None) -> ClusterTable:
         ApiError: It cannot be seen.
         UnreadableError: It is no table.
     """
-    from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see above
-
     name = name or table_in_use()
-    try:
-        found = cluster.get(f"{TABLES_PATH}/{name}")
-    except ApiError as error:
-        if error.is_not_found:
-            return ClusterTable(builtin_table(), {}, builtin=True)
-        raise
+    found = raw_table(cluster, name)
+    if found is None:
+        return ClusterTable(builtin_table(), {}, builtin=True)
     try:
         table = load_table_text(table_text(found))
     except GpuspecError as error:
         raise unreadable(f"{TABLE_KIND} {name}", error) from None
     return ClusterTable(table, found.get("status") or {})
+
+
+def raw_table(cluster: Cluster, name: str) -> dict[str, Any] | None:
+    """Return a SelectionTable as the API server has it, None where there is none.
+
+    Raises:
+        ApiError: It cannot be seen.
+    """
+    from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see above
+
+    try:
+        return cluster.get(f"{TABLES_PATH}/{name}")
+    except ApiError as error:
+        if error.is_not_found:
+            return None
+        raise

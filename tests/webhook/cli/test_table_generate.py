@@ -121,7 +121,7 @@ def test_a_label_that_no_table_may_hold_is_named(tmp_path: Path) -> None:
         ),
         (
             ["--nodes", "-", "--slices", "-"],
-            "standard input can be the nodes or the slices, not both",
+            "standard input can be read only once",
         ),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, list) else "",

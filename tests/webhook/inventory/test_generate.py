@@ -34,7 +34,7 @@ from webhook.inventory.facts import NodeFacts, node_facts
 from webhook.inventory.generate.catalogue import Catalogue
 from webhook.inventory.generate.coverage import Coverage, coverage
 from webhook.inventory.generate.drafting import draft
-from webhook.inventory.generate.text import table_text
+from webhook.inventory.generate.text import draft_text
 from webhook.inventory.slice_facts import slice_facts
 from webhook.inventory.status import table_status
 
@@ -70,7 +70,7 @@ CLUSTERS: dict[str, Cluster] = {
 
 def text_of(nodes: list[Json], slices: list[Json] | None = None) -> str:
     drafted = draft([*map(node_facts, nodes)], map(slice_facts, slices or ()), CATALOGUE)
-    return table_text(drafted)
+    return draft_text(drafted)
 
 
 def rows_of(nodes: list[Json], slices: list[Json] | None = None) -> dict[str, Row]:
@@ -469,11 +469,11 @@ def test_whatever_nodes_say_the_table_loads_and_gives_every_gpu_one_row(
     if not drafted.rows:
         assert not any(re.search("gpu$|shared|mig", name) for one in facts for name in _has(one))
         return
-    text = table_text(drafted)
+    text = draft_text(drafted)
 
     assert coverage(load_table(text), facts) == Coverage()
     random.shuffle(facts)
-    assert table_text(draft(facts, (), CATALOGUE)) == text
+    assert draft_text(draft(facts, (), CATALOGUE)) == text
 
 
 def _has(facts: NodeFacts) -> list[str]:

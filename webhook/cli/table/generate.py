@@ -13,13 +13,14 @@ from selection_spec.errors import GpuspecError
 from selection_spec.table import builtin_table, load_table
 from webhook.cli import SETTINGS
 from webhook.cli.cluster import asked, cluster_option
+from webhook.cli.inputs import refuse_second_reading
 from webhook.cli.saved import saved_items
 from webhook.cli.table.live import NODES, SLICES, if_allowed, names_of
 from webhook.inventory.facts import NodeFacts, node_facts
 from webhook.inventory.generate.catalogue import Catalogue
 from webhook.inventory.generate.coverage import coverage
 from webhook.inventory.generate.drafting import Draft, draft
-from webhook.inventory.generate.text import table_text
+from webhook.inventory.generate.text import draft_text
 from webhook.inventory.slice_facts import SliceFacts, slice_facts
 from webhook.inventory.vendors import RESOURCES
 from webhook.settings import ClusterPlace
@@ -66,8 +67,7 @@ def generate(
         raise click.UsageError("give either --cluster or --nodes FILE")
     if use_cluster and slices_file:
         raise click.UsageError("--slices goes with --nodes; --cluster reads them itself")
-    if nodes_file == slices_file == "-":
-        raise click.UsageError("standard input can be the nodes or the slices, not both")
+    refuse_second_reading(nodes_file, slices_file)
     if nodes_file:
         seen = _saved(nodes_file, slices_file)
     else:
@@ -76,7 +76,7 @@ def generate(
     if not drafted.rows:
         click.echo(_nothing(drafted), err=True)
         ctx.exit(1)
-    text = table_text(drafted)
+    text = draft_text(drafted)
     click.echo(text, nl=False)
     for complaint in _complaints(text, seen.nodes):
         click.echo(f"warning: {complaint}", err=True)

@@ -15,8 +15,8 @@ from selection_spec.schema import DEFAULT_DOMAIN
 from selection_spec.table import Table, load_table, located_in, smells_in
 from webhook.advice.fit import Finding, other_domain, unknown_classes, unmatched, waiting
 from webhook.cli import SETTINGS
-from webhook.cli.cluster import asked, cluster_option
-from webhook.cli.inputs import read_bytes, shown
+from webhook.cli.cluster import asked, cluster_option, raw_table, table_in_use
+from webhook.cli.inputs import read_bytes, refuse_second_reading, shown
 from webhook.cli.outputs import json_text, styled
 from webhook.cli.table.live import DAEMON_SETS, NODES, if_allowed, names_of
 from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
@@ -24,7 +24,7 @@ from webhook.inventory.facts import NodeFacts, mapping, node_facts
 from webhook.inventory.status import table_status
 from webhook.inventory.table_object import table_text
 from webhook.settings import ClusterPlace
-from webhook.terms import DEFAULT_TABLE, PRIORITY_CLASSES_PATH, TABLE_KIND, TABLES_PATH
+from webhook.terms import PRIORITY_CLASSES_PATH, TABLE_KIND, TABLES_PATH
 
 _FAILING = {"error": {Level.ERROR}, "warning": {Level.ERROR, Level.WARNING}}
 _COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow"}
@@ -105,8 +105,7 @@ def lint(
     """
     if not files and not use_cluster:
         raise click.UsageError("give a FILE, or --cluster")
-    if files.count("-") > 1:
-        raise click.UsageError("standard input can be read only once")
+    refuse_second_reading(*files)
     sources = [_Source(shown(file), read_bytes(file)) for file in files]
     live = None
     if use_cluster:
@@ -121,16 +120,12 @@ def lint(
 
 def _in_use(place: ClusterPlace) -> _Source:
     """Return the table that serves in a cluster, its own or the built-in one."""
-    from webhook.kube.errors import ApiError  # noqa: PLC0415 -- slow to import, see cli/cluster
-
+    name = table_in_use()
     with asked(place) as cluster:
-        try:
-            raw = cluster.get(f"{TABLES_PATH}/{DEFAULT_TABLE}")
-        except ApiError as error:
-            if error.is_not_found:
-                return _Source("built-in table", default_table_text(), is_file=False)
-            raise
-    return _Source(f"{TABLE_KIND} {DEFAULT_TABLE}", table_text(raw), is_file=False)
+        raw = raw_table(cluster, name)
+    if raw is None:
+        return _Source("built-in table", default_table_text(), is_file=False)
+    return _Source(f"{TABLE_KIND} {name}", table_text(raw), is_file=False)
 
 
 def _live(place: ClusterPlace) -> _Live:

@@ -41,7 +41,7 @@ _TAIL = f"""\
 """
 
 
-def table_text(draft: Draft) -> str:
+def draft_text(draft: Draft) -> str:
     """Return a drafted table of at least one row as YAML."""
     rows = "\n".join("".join(f"{line}\n" for line in _row(row)) for row in draft.rows)
     doubts = (line for doubt in draft.doubts for line in _comment(f"finish: {doubt}", "  "))
