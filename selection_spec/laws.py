@@ -20,7 +20,7 @@ from selection_spec.names import (
     resource_name_problem,
 )
 from selection_spec.parts import Parts
-from selection_spec.schema import DeviceRow, MatchExpression, PriorityRule
+from selection_spec.schema import ClaimPart, DeviceRow, MatchExpression, PriorityRule
 
 # Everything that this project puts on objects lives below it, taints included.
 OUR_DOMAIN = "gpuspec.preferred.jp"
@@ -30,6 +30,9 @@ Found = Iterator[tuple[Path, Problem]]
 
 _VRAM = re.compile(r"([1-9][0-9]{0,5})gb", re.ASCII)
 _SIMILAR_VRAM = re.compile(r"([1-9][0-9]{0,5}) ?(?:gb?|gib?)?", re.ASCII | re.IGNORECASE)
+# Kubernetes allows a device's attribute no more.
+_MAX_ATTRIBUTE = 64
+
 _INTEGER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
 # With more, weights of N6 that stand next to each other are the same whole number, and the steps
@@ -112,6 +115,22 @@ def _row(row: DeviceRow, domain: str) -> Found:
     elif row.resource.startswith(f"{domain}/") and is_ours(row.resource.partition("/")[2]):
         hint = "write the resource of the device plugin; this would be translated again"
         yield ("resource",), _error("resource", row.resource, "is itself a spec", hint)
+    if row.claim is not None:
+        yield from _below(("claim",), _claim(row.claim))
+
+
+def _claim(claim: ClaimPart) -> Found:
+    for field, name, hint in (
+        ("deviceClassName", claim.device_class_name, "write the name of a DeviceClass"),
+        ("driver", claim.driver, "write the driver as its ResourceSlices have it"),
+    ):
+        if what := dns_subdomain_problem(name):
+            yield (field,), _error(field, name, what, hint)
+    for number, product in enumerate(claim.products):
+        if not 0 < len(product) <= _MAX_ATTRIBUTE:
+            what = f"has {len(product)} characters, a device's attribute has 1 to {_MAX_ATTRIBUTE}"
+            hint = "write it as the driver's ResourceSlices have it"
+            yield ("products", number), _error("product", product[:_MAX_ATTRIBUTE], what, hint)
 
 
 def _aliases(row: DeviceRow) -> list[tuple[Path, str]]:

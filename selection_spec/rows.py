@@ -27,6 +27,15 @@ class Policy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """How a DRA driver's devices are recognised; without products by their memory."""
+
+    device_class: str
+    driver: str
+    products: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One kind of device on one kind of node.
 
@@ -51,6 +60,7 @@ class Row:
     arch: str = "amd64"
     tolerations: tuple[Toleration, ...] = ()
     output: Output = Output.EXTENDED_RESOURCE
+    claim: Claim | None = None
 
     @property
     def id(self) -> str:

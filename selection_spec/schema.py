@@ -69,6 +69,18 @@ class TolerationPart(_Part):
     )
 
 
+class ClaimPart(_Part):
+    """How a DRA driver's devices of a row are recognised (ResourceSlices)."""
+
+    device_class_name: str = Field(description="The DeviceClass to ask, such as gpu.nvidia.com.")
+    driver: str = Field(description="The driver that offers the devices, such as gpu.nvidia.com.")
+    products: list[str] = Field(
+        default=[],
+        description="Their product names as the driver has them; without any, every whole GPU of "
+        "the driver with at least the memory of vram.",
+    )
+
+
 class DeviceRow(_Part):
     """One kind of device: a card with its memory, on nodes of one kind."""
 
@@ -116,6 +128,11 @@ class DeviceRow(_Part):
     )
     resource: str = Field(
         description="The extended resource that its device plugin offers, such as nvidia.com/gpu."
+    )
+    claim: ClaimPart | None = Field(
+        default=None,
+        description="How its devices are recognised where a DRA driver offers them; they are then "
+        "counted in the table's status. Pods ask for the resource all the same.",
     )
 
     @field_validator("vram", mode="before")

@@ -49,6 +49,11 @@ class RowStatus(_Part):
         default=0, description="The most usable devices that one node has."
     )
     free: int = Field(default=0, description="Usable devices that no Pod holds.")
+    claim_devices: int = Field(
+        default=0,
+        description="Devices that the row's claim recognises in ResourceSlices; left out without "
+        "a claim.",
+    )
     suspect: int = Field(default=0, description="Nodes that are better avoided.")
     reserved: bool = Field(default=False, description="Whether it is kept for Pods that name it.")
     problems: list[str] = Field(default=[], description="What is wrong with the row, in words.")

@@ -23,8 +23,8 @@ from selection_spec.index import RowIndex, select
 from selection_spec.labels import Operator, Requirement, Toleration, of_labels
 from selection_spec.laws import Path, broken_laws, broken_name, vram_gb
 from selection_spec.parts import mended_parts, parts_of
-from selection_spec.rows import Output, Policy, PriorityRule, Row
-from selection_spec.schema import DeviceRow, Metadata, TableDocument, TableSpec
+from selection_spec.rows import Claim, Output, Policy, PriorityRule, Row
+from selection_spec.schema import ClaimPart, DeviceRow, Metadata, TableDocument, TableSpec
 from selection_spec.smells import smells
 
 _DIGEST_CHARACTERS = 16
@@ -238,6 +238,10 @@ def _digest(spec: TableSpec) -> str:
     plain["devices"] = sorted(plain["devices"], key=lambda row: (row["name"], row["vram"]))
     for row in plain["devices"]:
         row["aliases"] = sorted(row["aliases"])
+        if row["claim"] is None:
+            del row["claim"]  # as before there were any
+        else:
+            row["claim"]["products"] = sorted(row["claim"]["products"])
         expressions = row["nodes"]["matchExpressions"]
         row["nodes"]["matchExpressions"] = sorted(expressions, key=lambda one: one["key"])
     for rule in plain["priorities"]:
@@ -266,7 +270,12 @@ def _row(row: DeviceRow) -> Row:
         ),
         resource=row.resource,
         output=Output.EXTENDED_RESOURCE,
+        claim=None if row.claim is None else _claim(row.claim),
     )
+
+
+def _claim(claim: ClaimPart) -> Claim:
+    return Claim(claim.device_class_name, claim.driver, tuple(dict.fromkeys(claim.products)))
 
 
 def _expressions(row: DeviceRow) -> Iterable[Requirement]:

@@ -46,6 +46,10 @@ TABLE_API: Final = f"{TABLE_GROUP}/{TABLE_VERSION}"
 TABLES_PATH: Final = f"/apis/{TABLE_API}/{TABLE_PLURAL}"
 """Its apiVersion, and where the API server has all of them."""
 
+SLICES_PATH: Final = "/apis/resource.k8s.io/v1/resourceslices"
+CLASSES_PATH: Final = "/apis/resource.k8s.io/v1/deviceclasses"
+"""What DRA drivers offer, and by which names it is asked for."""
+
 ALLOW_DELETE_ANNOTATION: Final = f"{OUR_DOMAIN}/allow-delete"
 """Annotation without which the table in use cannot be deleted (design §3)."""
 

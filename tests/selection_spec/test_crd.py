@@ -92,6 +92,7 @@ def test_null_is_taken_where_the_model_takes_it(root: Json) -> None:
     nullable = {path for path, node in parts(root) if node.get("nullable")}
     assert nullable == {
         ".spec.health",
+        ".spec.devices[].claim",
         ".spec.priorities[].classNames",
         ".spec.priorities[].minValue",
         ".spec.devices[].tolerations[].effect",

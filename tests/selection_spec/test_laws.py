@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from selection_spec.errors import DocumentError, GpuspecError, TableError
 from selection_spec.laws import MAX_COST_STEPS
 from selection_spec.table import load_table, table_of
-from tests.builders import make_row, make_table
+from tests.builders import Json, make_row, make_table
 from webhook.placement.node import weights
 
 _TABLE = """\
@@ -739,7 +739,7 @@ def test_an_object_of_the_api_server_has_paths_and_no_lines() -> None:
     assert [problem.located("t") for problem in caught.value.problems] == [
         (
             "t: spec.devices[2].colour: unknown key colour; known here: name, aliases, vram, "
-            "perNode, cost, any, reserved, os, arch, nodes, tolerations, resource"
+            "perNode, cost, any, reserved, os, arch, nodes, tolerations, resource, claim"
         ),
         't: spec.devices[10].vram: vram "80" is no nominal memory; write 80gb',
     ]
@@ -747,3 +747,52 @@ def test_an_object_of_the_api_server_has_paths_and_no_lines() -> None:
     assert table_of(document) == load_table(json.dumps(document))
     with pytest.raises(TableError):
         table_of("a text")
+
+
+@pytest.mark.parametrize(
+    ("claim", "told"),
+    [
+        pytest.param(
+            {"deviceClassName": "GPU"},
+            ['claim.deviceClassName: deviceClassName "GPU"', "write the name of a DeviceClass"],
+            id="class",
+        ),
+        pytest.param(
+            {"driver": "gpu_nvidia"},
+            ['claim.driver: driver "gpu_nvidia"', "write the driver as its ResourceSlices have it"],
+            id="driver",
+        ),
+        pytest.param(
+            {"products": ["A30", "x" * 65]},
+            ["claim.products[1]: product", "has 65 characters, a device's attribute has 1 to 64"],
+            id="long product",
+        ),
+        pytest.param(
+            {"products": [""]},
+            ['claim.products[0]: product ""', "has 0 characters"],
+            id="empty product",
+        ),
+        pytest.param(
+            {"product": ["A30"]},
+            ["claim.product: unknown key product; did you mean products?"],
+            id="unknown key",
+        ),
+    ],
+)
+def test_claims_that_no_driver_could_meet(claim: Json, told: list[str]) -> None:
+    row = make_row("a30-24gb", claim={"deviceClassName": "gpu", "driver": "gpu", **claim})
+    with pytest.raises(TableError) as error:
+        make_table(row)
+    (problem,) = error.value.problems
+    text = f"{problem.path}: {problem.text()}"
+    assert text.startswith(f"spec.devices[0].{told[0]}")
+    assert all(part in text for part in told)
+
+
+def test_a_claim_is_part_of_what_a_table_means_and_none_is_not() -> None:
+    plain = make_table(make_row("a30-24gb"))
+    claim = {"deviceClassName": "gpu", "driver": "gpu", "products": ["b", "a"]}
+    claimed = make_table(make_row("a30-24gb", claim=claim))
+    turned = make_table(make_row("a30-24gb", claim={**claim, "products": ["a", "b"]}))
+    assert make_table(make_row("a30-24gb", claim=None)).digest == plain.digest
+    assert claimed.digest == turned.digest != plain.digest

@@ -9,7 +9,8 @@ from typing import Any
 
 from webhook.controllers.board import Board
 from webhook.controllers.tables import Loaded, TableHeld, loaded
-from webhook.controllers.world import World
+from webhook.controllers.world import Mirror, World
+from webhook.inventory.claims import offered
 from webhook.inventory.conditions import Condition, accepted, following, merged, ready
 from webhook.inventory.status import Survey
 from webhook.kube.cluster import Cluster
@@ -39,7 +40,7 @@ class _Written:
 class _Counted:
     """What a table matches, and the state of the cluster that it was counted in."""
 
-    state: tuple[int, int]
+    state: tuple[int, ...]
     content: Content
     conditions: tuple[Condition, ...]
 
@@ -77,11 +78,11 @@ class TableStatusLoop:
             ClusterError: One of them was refused; the others are written all the same.
         """
         world = self._world
-        if not world.ready(world.tables, world.nodes, world.pods):
+        if not world.ready(*self._looked_at):
             return 1.0
         tables = world.tables.held().values()
         self._forget_all_but(tables)
-        blind = world.blind(world.tables, world.nodes, world.pods)
+        blind = world.blind(*self._looked_at)
         refused: ApiError | None = None
         for table in tables:
             try:
@@ -92,6 +93,11 @@ class TableStatusLoop:
         if refused is not None:
             raise refused
         return _LOOK_S
+
+    @property
+    def _looked_at(self) -> tuple[Mirror, ...]:
+        world = self._world
+        return world.tables, world.nodes, world.pods, world.slices, world.classes
 
     def _content(self, table: TableHeld, blind: str) -> Content:
         """Return a status without its times; ``conditions`` as values, to be merged."""
@@ -116,11 +122,14 @@ class TableStatusLoop:
 
     def _count(self, table: TableHeld, found: Loaded) -> _Counted:
         """Count what a table matches, unless nothing has changed since that was done."""
-        state = self._world.nodes.changes, self._world.pods.changes
+        world = self._world
+        state = tuple(one.changes for one in (world.nodes, world.pods, world.slices, world.classes))
         counted = self._counted.get(table.text)
         if counted is None or counted.state != state:
-            nodes, pods = self._world.nodes.held(), self._world.pods.held()
-            status = self._survey(table, found).status(nodes.values(), pods.values())
+            offers = offered(world.slices.held().values(), world.classes.held().keys())
+            status = self._survey(table, found).status(
+                world.nodes.held().values(), world.pods.held().values(), offers
+            )
             content = status.to_json()
             content["rowCount"] = len(status.rows)
             counted = self._counted[table.text] = _Counted(state, content, (ready(status),))

@@ -10,10 +10,11 @@ from webhook.controllers.tables import TableHeld, table_held
 from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
 from webhook.inventory.facts import NodeFacts, node_facts
 from webhook.inventory.pod_facts import PodFacts, pod_facts
+from webhook.inventory.slice_facts import SliceFacts, slice_facts
 from webhook.kube.cluster import Cluster, Json
 from webhook.kube.errors import UnreachableError
 from webhook.kube.reflector import Collection, Reflector
-from webhook.terms import TABLES_PATH
+from webhook.terms import CLASSES_PATH, SLICES_PATH, TABLES_PATH
 
 
 class Mirror(Protocol):
@@ -54,6 +55,16 @@ class World:
         self.pods: Reflector[PodFacts] = Reflector(
             cluster, Collection("/api/v1/pods"), _pod, changed=changed, troubled=troubled
         )
+        self.slices: Reflector[SliceFacts] = Reflector(
+            cluster,
+            Collection(SLICES_PATH),
+            slice_facts,
+            changed=changed,
+            troubled=troubled,
+        )
+        self.classes: Reflector[str] = Reflector(
+            cluster, Collection(CLASSES_PATH), _name, changed=changed, troubled=troubled
+        )
         self.daemons: Reflector[DaemonFacts] = Reflector(
             cluster,
             Collection("/apis/apps/v1/daemonsets"),
@@ -81,9 +92,16 @@ class World:
 
     def start(self, stopping: threading.Event) -> None:
         """Follow all collections until ``stopping`` is set."""
-        mirrors: tuple[Mirror, ...] = (self.tables, self.nodes, self.pods, self.daemons)
+        mirrors: tuple[Mirror, ...] = (
+            *(self.tables, self.nodes, self.pods, self.daemons),
+            *(self.slices, self.classes),
+        )
         for one in mirrors:
             threading.Thread(target=one.run, args=(stopping,), name=one.path, daemon=True).start()
+
+
+def _name(one: Json) -> str:
+    return str(one["metadata"]["name"])
 
 
 def _pod(pod: Json) -> PodFacts | None:

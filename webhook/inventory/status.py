@@ -9,6 +9,7 @@ from typing import Any
 from selection_spec.errors import Problem
 from selection_spec.rows import Row
 from selection_spec.table import Table
+from webhook.inventory.claims import Offered
 from webhook.inventory.facts import NodeFacts
 from webhook.inventory.kinds import Kinds, Tally
 from webhook.inventory.pod_facts import PodFacts
@@ -32,6 +33,8 @@ class RowCounts:
         most_usable_on_a_node: The most of them on a single node.
         free: Usable ones that no Pod holds.
         suspect: Nodes that the health module suspects (H7).
+        claim_devices: Devices that its claim recognises; None without a claim, or where
+            ResourceSlices were not looked at.
         problems: Errors where the row does not work as written, warnings where it only smells.
     """
 
@@ -43,6 +46,7 @@ class RowCounts:
     free: int
     suspect: int
     problems: tuple[Problem, ...]
+    claim_devices: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +99,18 @@ class Survey:
         self._table = table
         self._kinds = Kinds(table)
 
-    def status(self, nodes: Iterable[NodeFacts], pods: Iterable[PodFacts]) -> TableStatus:
+    def status(
+        self,
+        nodes: Iterable[NodeFacts],
+        pods: Iterable[PodFacts],
+        offers: Offered | None = None,
+    ) -> TableStatus:
         """Return what the table's rows have.
 
         Args:
             nodes: Every node of the cluster; the same object for a node that did not change.
             pods: Every Pod that may hold devices.
+            offers: What DRA drivers offer; None where nobody has looked.
         """
         tallies = self._kinds.tallies(nodes, held_devices(pods))
         census = Census(self._table, tallies)
@@ -110,16 +120,22 @@ class Survey:
                 of_row[row_id].append(tally)
         return TableStatus(
             digest=self._table.digest,
-            rows=tuple(_counts(row, of_row[row.id], census) for row in self._table.rows),
+            rows=tuple(
+                _with_claim(_counts(row, of_row[row.id], census), offers)
+                for row in self._table.rows
+            ),
             unmatched=_unmatched(tallies),
         )
 
 
 def table_status(
-    table: Table, nodes: Iterable[NodeFacts], pods: Iterable[PodFacts] = ()
+    table: Table,
+    nodes: Iterable[NodeFacts],
+    pods: Iterable[PodFacts] = (),
+    offers: Offered | None = None,
 ) -> TableStatus:
     """Return what a table's rows have, worked out once; ``Survey`` is for again and again."""
-    return Survey(table).status(nodes, pods)
+    return Survey(table).status(nodes, pods, offers)
 
 
 def held_devices(pods: Iterable[PodFacts]) -> dict[str, dict[str, int]]:
@@ -156,6 +172,15 @@ def _counts(row: Row, tallies: list[Tally], census: Census) -> RowCounts:
     )
 
 
+def _with_claim(counts: RowCounts, offers: Offered | None) -> RowCounts:
+    claim = counts.row.claim
+    if claim is None or offers is None:
+        return counts
+    count = offers.matching(counts.row, claim)
+    problems = (*counts.problems, *offers.problems(claim, count))
+    return replace(counts, claim_devices=count, problems=problems)
+
+
 def _unmatched(tallies: list[Tally]) -> tuple[UnmatchedNodes, ...]:
     """Return the GPU nodes without a row; those that differ in nothing that is shown are one."""
     found: dict[object, UnmatchedNodes] = {}
@@ -187,6 +212,7 @@ def _rows_json(rows: Iterable[RowCounts]) -> list[dict[str, Any]]:
                 "free": counts.free,
                 "suspect": counts.suspect,
                 "reserved": counts.row.reserved,
+                **({} if counts.claim_devices is None else {"claimDevices": counts.claim_devices}),
                 "problems": problems,
             }
         )

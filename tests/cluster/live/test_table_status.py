@@ -11,7 +11,7 @@ from tests.cluster.live import tables
 from tests.cluster.live.programs import Controller
 from tests.cluster.nodes import create_nodes
 from tests.cluster.pods import create_pod, pod, wait_decided
-from webhook.terms import TABLES_PATH
+from webhook.terms import CLASSES_PATH, SLICES_PATH, TABLES_PATH
 
 SECONDS = 30.0
 
@@ -21,7 +21,7 @@ def shows(plane: ControlPlane, row: str, **expected: object) -> None:
 
     def so() -> bool:
         found = tables.row(plane.api, row)
-        return all(found[name] == value for name, value in expected.items())
+        return all(found.get(name) == value for name, value in expected.items())
 
     wait_until(
         so,
@@ -158,3 +158,40 @@ def test_a_status_is_not_written_while_nothing_changes(
     known.api.patch(path("v1", "nodes", "mn3-008"), {"metadata": {"labels": {"colour": "blue"}}})
     controller.wait_runs("table-status", 2)
     assert version() == before
+
+
+def test_what_claims_recognise_follows_resource_slices_and_device_classes(
+    known: ControlPlane,
+) -> None:
+    api = known.api
+    claim = {"deviceClassName": "gpu.example.com", "driver": "gpu.example.com"}
+    tables.apply(api, tables.with_row("a30-24gb", claim=claim))
+    nothing = [
+        "DeviceClass gpu.example.com does not exist; there is none",
+        (
+            "the claim recognises no device of driver gpu.example.com; "
+            "it offers no GPU in any ResourceSlice"
+        ),
+    ]
+    shows(known, "a30-24gb", devices=30, claimDevices=0, problems=nothing)
+    api.create(CLASSES_PATH, {"metadata": {"name": "gpu.example.com"}, "spec": {}})
+    node = "mn2b-a30-030"
+    attributes = {"productName": {"string": "NVIDIA A30"}, "type": {"string": "gpu"}}
+    memory = {"memory": {"value": "24Gi"}}
+    devices = [
+        {"name": f"gpu-{number}", "attributes": attributes, "capacity": memory}
+        for number in range(6)
+    ]
+    offer = {
+        "metadata": {"name": "slice"},
+        "spec": {
+            "driver": "gpu.example.com",
+            "nodeName": node,
+            "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+            "devices": devices,
+        },
+    }
+    api.create(SLICES_PATH, offer)
+    shows(known, "a30-24gb", devices=30, claimDevices=6, problems=[])
+    api.delete(f"{SLICES_PATH}/slice")
+    api.delete(f"{CLASSES_PATH}/gpu.example.com")

@@ -17,6 +17,9 @@ from webhook.inventory.pod_facts import PodFacts
 GPU = "nvidia.com/gpu"
 
 
+MIRRORS = ("tables", "nodes", "pods", "daemons", "slices", "classes")
+
+
 class Mirror:
     """What stands in for a ``Reflector``."""
 
@@ -38,7 +41,7 @@ class PlainWorld(World):
     """Everything that the loops look at, to be changed by tests."""
 
     def __init__(self) -> None:
-        self.plain = {name: Mirror() for name in ("tables", "nodes", "pods", "daemons")}
+        self.plain = {name: Mirror() for name in MIRRORS}
         for name, mirror in self.plain.items():
             setattr(self, name, mirror)
 

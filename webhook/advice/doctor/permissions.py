@@ -63,6 +63,8 @@ def _needs() -> Iterator[Need]:
         for resource in ("nodes", "pods"):
             yield Need(CONTROLLER, verb, resource)
         yield Need(CONTROLLER, verb, "daemonsets", "apps")
+        for resource in ("resourceslices", "deviceclasses"):
+            yield Need(CONTROLLER, verb, resource, "resource.k8s.io")
     yield Need(CONTROLLER, "patch", f"{TABLE_PLURAL}/status", TABLE_GROUP)
     yield Need(CONTROLLER, "get", "nodes")
     yield Need(CONTROLLER, "patch", "nodes")

@@ -15,7 +15,7 @@ from webhook.cli import SETTINGS
 from webhook.cli.cluster import asked, cluster_option
 from webhook.cli.inputs import refuse_second_reading
 from webhook.cli.saved import saved_items
-from webhook.cli.table.live import NODES, SLICES, if_allowed, names_of
+from webhook.cli.table.live import NODES, if_allowed, names_of
 from webhook.inventory.facts import NodeFacts, node_facts
 from webhook.inventory.generate.catalogue import Catalogue
 from webhook.inventory.generate.coverage import coverage
@@ -24,7 +24,7 @@ from webhook.inventory.generate.text import draft_text
 from webhook.inventory.slice_facts import SliceFacts, slice_facts
 from webhook.inventory.vendors import RESOURCES
 from webhook.settings import ClusterPlace
-from webhook.terms import PRIORITY_CLASSES_PATH
+from webhook.terms import PRIORITY_CLASSES_PATH, SLICES_PATH
 
 
 @click.command(
@@ -104,7 +104,7 @@ def _saved(nodes: str, slices: str | None) -> _Seen:
 def _live(place: ClusterPlace) -> _Seen:
     with asked(place) as cluster:
         nodes = [node_facts(one) for one in cluster.items(NODES)]
-        slices = [slice_facts(one) for one in cluster.items(SLICES)]
+        slices = [slice_facts(one) for one in cluster.items(SLICES_PATH)]
         classes = if_allowed(cluster, PRIORITY_CLASSES_PATH, "which PriorityClasses there are")
     return _Seen(nodes, slices, None if classes is None else names_of(classes))
 

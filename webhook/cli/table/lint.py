@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,12 +19,23 @@ from webhook.cli.cluster import asked, cluster_option, raw_table, table_in_use
 from webhook.cli.inputs import read_bytes, refuse_second_reading, shown
 from webhook.cli.outputs import json_text, styled
 from webhook.cli.table.live import DAEMON_SETS, NODES, if_allowed, names_of
+from webhook.inventory.claims import Offered, offered
 from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
 from webhook.inventory.facts import NodeFacts, mapping, node_facts
+from webhook.inventory.slice_facts import slice_facts
 from webhook.inventory.status import table_status
 from webhook.inventory.table_object import table_text
 from webhook.settings import ClusterPlace
-from webhook.terms import PRIORITY_CLASSES_PATH, TABLE_KIND, TABLES_PATH
+from webhook.terms import (
+    CLASSES_PATH,
+    PRIORITY_CLASSES_PATH,
+    SLICES_PATH,
+    TABLE_KIND,
+    TABLES_PATH,
+)
+
+if TYPE_CHECKING:
+    from webhook.kube.cluster import Cluster
 
 _FAILING = {"error": {Level.ERROR}, "warning": {Level.ERROR, Level.WARNING}}
 _COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow"}
@@ -45,12 +56,14 @@ class _Live:
 
     Attributes:
         classes: Its PriorityClasses; None where they may not be read.
+        offers: What its DRA drivers offer; None where that may not be read.
         domains: The resourceDomain of each of its tables, by name.
     """
 
     nodes: Sequence[NodeFacts]
     daemons: Sequence[DaemonFacts]
     classes: Sequence[str] | None
+    offers: Offered | None
     domains: Mapping[str, str]
 
 
@@ -111,7 +124,7 @@ def lint(
     if use_cluster:
         place = ClusterPlace(kubeconfig, context)
         sources = sources or [_in_use(place)]
-        live = _live(place)
+        live = _live(place, with_claims=any(map(_has_claims, sources)))
     found = [(source.name, problem) for source in sources for problem in _findings(source, live)]
     _show(found, output, tables=len(sources))
     failing = _FAILING[fail_on]
@@ -128,14 +141,23 @@ def _in_use(place: ClusterPlace) -> _Source:
     return _Source(f"{TABLE_KIND} {name}", table_text(raw), is_file=False)
 
 
-def _live(place: ClusterPlace) -> _Live:
+def _has_claims(source: _Source) -> bool:
+    try:
+        return any(row.claim is not None for row in load_table(source.text).rows)
+    except GpuspecError:
+        return False  # which is said of it elsewhere
+
+
+def _live(place: ClusterPlace, *, with_claims: bool) -> _Live:
     with asked(place) as cluster:
         nodes = [node_facts(node) for node in cluster.items(NODES)]
         daemons = if_allowed(cluster, DAEMON_SETS, "what a reserve waits for")
         classes = if_allowed(cluster, PRIORITY_CLASSES_PATH, "whether the table's classes exist")
+        offers = _offers(cluster) if with_claims else None
         tables = if_allowed(cluster, TABLES_PATH, "whether resourceDomain stays as it is")
     return _Live(
         nodes=nodes,
+        offers=offers,
         daemons=[daemon_facts(one) for one in daemons or ()],
         classes=None if classes is None else names_of(classes),
         domains={
@@ -143,6 +165,14 @@ def _live(place: ClusterPlace) -> _Live:
             for one in tables or ()
         },
     )
+
+
+def _offers(cluster: Cluster) -> Offered | None:
+    slices = if_allowed(cluster, SLICES_PATH, "which devices claims recognise")
+    classes = if_allowed(cluster, CLASSES_PATH, "whether DeviceClasses exist")
+    if slices is None:
+        return None
+    return offered(map(slice_facts, slices), None if classes is None else names_of(classes))
 
 
 def _findings(source: _Source, live: _Live | None) -> Iterator[Problem]:
@@ -158,7 +188,7 @@ def _findings(source: _Source, live: _Live | None) -> Iterator[Problem]:
 
 def _on_cluster(table: Table, live: _Live) -> Iterator[Finding]:
     """Yield what does not work in a cluster."""
-    status = table_status(table, live.nodes)
+    status = table_status(table, live.nodes, offers=live.offers)
     for counts in status.rows:
         for problem in counts.problems:
             message = f"{counts.row.id}: {problem.message}"

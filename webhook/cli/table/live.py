@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 NODES: Final = "/api/v1/nodes"
-SLICES: Final = "/apis/resource.k8s.io/v1/resourceslices"
 DAEMON_SETS: Final = "/apis/apps/v1/daemonsets"
 
 
