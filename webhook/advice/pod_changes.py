@@ -85,6 +85,8 @@ class PodJudge:
 
     def stored(self, pod: Json, facts: PodFacts) -> PodVerdict:
         """Judge a stored Pod that admission has translated."""
+        if facts.owner.kind == "DaemonSet":
+            return self._of_daemon_set(facts)
         compared = self._compared(pod)
         if not self.nodes or compared.verdict.fate not in {Fate.SAME, Fate.OTHERWISE}:
             return compared.verdict
@@ -102,6 +104,14 @@ class PodJudge:
             # Rows are lost, and that of its own node is not among them.
             return PodVerdict(Fate.OTHERWISE, compared.verdict.reason)
         return compared.verdict
+
+    def _of_daemon_set(self, facts: PodFacts) -> PodVerdict:
+        """Judge a Pod whose template was translated once (N8): no table changes that any more."""
+        taint = self._new_homes.reserved.get(facts.node)
+        if taint is None or tolerated(taint, facts.tolerations):
+            return PodVerdict(Fate.SAME)
+        why = f"its node would get the taint {taint}, and it would not come back there"
+        return PodVerdict(Fate.MOVED, why, Level.WARNING)
 
     def template(self, pod: Json, context: Context) -> tuple[PodVerdict, ...]:
         """Judge a Pod, or the template of one, as its author wrote it.

@@ -170,19 +170,17 @@ def _without_tolerations(bare: Json, placement: NodePlacement) -> Json:
 
 
 def _comparable(pod: Json) -> list[object]:
-    """Return all that decides where a Pod goes and what it holds, alike for alike Pods.
+    """Return all that decides where a Pod may go and what it holds, alike for alike Pods.
 
-    Others may have added tolerations and preferences behind ours, so that their order says nothing.
+    Others may have added tolerations behind ours, so that their order says nothing. Preferences are
+    left out: a changed cost makes others (N6), and they keep a Pod from no node.
     """
     spec = pod["spec"]
     node = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     return [
         spec.get("nodeSelector") or {},
         mapping(node.get(REQUIRED)).get("nodeSelectorTerms"),
-        *(
-            sorted(json.dumps(one, sort_keys=True) for one in holder or ())
-            for holder in (node.get(PREFERRED), spec.get("tolerations"))
-        ),
+        sorted(json.dumps(one, sort_keys=True) for one in spec.get("tolerations") or ()),
         *(
             (one["name"], one.get("resources"))
             for of in CONTAINER_LISTS

@@ -117,6 +117,35 @@ def test_stranded_where_a_reserved_row_gets_another_name() -> None:
     assert _verdict(asking(b=1), old, "", old=old) == _SAME
 
 
+@pytest.mark.rule("N6")
+def test_a_pod_of_an_older_table_with_other_costs_is_judged_all_the_same() -> None:
+    older = make_table({**_A, "cost": 1}, {**_B, "cost": 7})
+    there = stored(asking(any=1), older, "on-b")
+    new = make_table(_A)
+    assert _judge(new, _NODES).stored(there, pod_facts(there)) == PodVerdict(
+        Fate.MOVED,
+        "runs on b-24gb, whose nodes no row of the new table means; would start on a-16gb",
+        Level.WARNING,
+    )
+
+
+@pytest.mark.rule("N8", "H7")
+def test_daemon_sets_keep_what_was_written_into_their_template() -> None:
+    there = stored(asking(b=1), _OLD, "on-b")
+    there["metadata"]["ownerReferences"] = [
+        {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "controller": True}
+    ]
+    facts = pod_facts(there)
+    assert _judge(make_table(_A), _NODES).stored(there, facts) == _SAME
+    reserved = make_table(_A, {**_B, "name": "b2", "reserved": True})
+    assert _judge(reserved, _NODES).stored(there, facts) == PodVerdict(
+        Fate.MOVED,
+        "its node would get the taint gpuspec.preferred.jp/reserved=b2-24gb:NoSchedule, and it "
+        "would not come back there",
+        Level.WARNING,
+    )
+
+
 @pytest.mark.rule("G5")
 def test_a_row_that_never_had_a_node_strands_nobody() -> None:
     new = make_table(_A, {**_B, "nodes": {"matchLabels": {"card": "b"}}})

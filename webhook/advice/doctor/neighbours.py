@@ -116,9 +116,10 @@ def limit_ranges(seen: Seen) -> Iterator[Finding]:
         ours = _is_key(seen.domain)
         for key in _keys(limits, ("default", "defaultRequest"), ours):
             found = True
-            yield warning(
-                f"{called} adds {key} to every container that does not ask for it: containers with "
-                "another spec are refused, all others get a device (A5)",
+            # Kubernetes applies the LimitRange again to what admission made of the Pod.
+            yield error(
+                f"{called} adds {key} to every container that does not ask for it, also after "
+                "admission, so every Pod is refused there (A5)",
                 "remove it from default, defaultRequest and max (a max without a default is one)",
             )
         for key in _keys(limits, ("min",), ours):

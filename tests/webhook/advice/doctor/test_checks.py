@@ -715,9 +715,9 @@ LAST = "fine: zz-gpuspec is the last that sees new Pods"
             "default-key",
             "limitRanges",
             limits(default={"preferred.jp/gpu-any": "1"}),
-            "warning: LimitRange team-a/each adds preferred.jp/gpu-any to every container that "
-            "does not ask for it: containers with another spec are refused, all others get a "
-            f"device (A5) -> {REMOVE}",
+            "error: LimitRange team-a/each adds preferred.jp/gpu-any to every container that does "
+            "not ask for it, also after admission, so every Pod is refused there (A5) -> "
+            f"{REMOVE}",
         ),
         case(
             "min-key",

@@ -97,4 +97,4 @@ def test_what_was_not_seen_of_configurations_is_not_asked_about() -> None:
     world = World()
     refused = Refused(403, 'User "jane" cannot list', "list mutatingwebhookconfigurations")
     world.answers[Topic.MUTATING] = refused
-    assert "fine: all 25 permissions are granted" in findings(world, "permissions")
+    assert "fine: all 29 permissions are granted" in findings(world, "permissions")
