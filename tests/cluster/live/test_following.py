@@ -15,9 +15,12 @@ import pytest
 from tests.cluster.api import Api, path, wait_until
 from tests.cluster.configuration import webhook_configuration
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.fleet import small_fleet
 from tests.cluster.live import tables
 from tests.cluster.live.balancer import balancer
+from tests.cluster.live.conftest import NODES
 from tests.cluster.live.programs import Controller, Replica
+from tests.cluster.nodes import wait_nodes_ready
 from tests.cluster.pods import create_pod, pod
 from webhook.terms import REQUEST_ANNOTATION, TABLES_PATH
 
@@ -254,6 +257,8 @@ def test_an_api_server_that_goes_and_comes_back_changes_nothing(
     finally:
         for each in controllers:
             each.close()
+        # Kubernetes may have taken the nodes for dead meanwhile; whoever comes next counts on them.
+        wait_nodes_ready(table.api, [node["metadata"]["name"] for node in small_fleet(NODES)])
 
 
 def the_leader(controllers: list[Controller]) -> Controller:
@@ -284,6 +289,7 @@ def test_a_replica_that_starts_while_the_api_server_is_away_is_not_ready(
         assert late.readiness()["ready"] is False
     finally:
         table.restart("kube-apiserver")
+        wait_nodes_ready(table.api, [node["metadata"]["name"] for node in small_fleet(NODES)])
     try:
         late.wait_ready()
         assert late.digest == FLEETS_DIGEST
