@@ -249,7 +249,7 @@ def test_an_api_server_that_goes_and_comes_back_changes_nothing(
             what="a table that was applied afterwards",
         )
         wait_until(
-            lambda: tables.status(table.api)["digest"] == replicas[0].digest,
+            lambda: tables.status(table.api).get("digest") == replicas[0].digest,
             timeout=SECONDS,
             what="its status",
             state=other.process.log_end,

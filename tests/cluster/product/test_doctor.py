@@ -17,6 +17,7 @@ from certs.authority import create_authority
 from tests.builders import GPU, PFN_TABLE, Json
 from tests.cluster.api import ApiError, path, wait_until
 from tests.cluster.components import Options
+from tests.cluster.conftest import wanted_minors
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import MODEL_LABEL, small_fleet
 from tests.cluster.product.installation import ADMISSION, KEY
@@ -24,6 +25,11 @@ from tests.cluster.product.shipped import CONFIGURATIONS, NAMESPACE, SECRETS, Sh
 from tests.webhook.advice.doctor.world import encoded
 from tests.webhook.cli.running import answer, run
 from webhook.terms import RESERVED_TAINT, TABLES_PATH
+
+# It takes minutes, and nothing of it differs between versions: the newest of those wanted.
+pytestmark = pytest.mark.parametrize(
+    "kubernetes", wanted_minors()[-1:], indirect=True, scope="session"
+)
 
 NODES = 13
 PLUGINS = "--enable-admission-plugins=Priority,ResourceQuota,ExtendedResourceToleration"
