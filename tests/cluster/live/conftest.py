@@ -11,7 +11,7 @@ import pytest
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import small_fleet
 from tests.cluster.live import tables
-from tests.cluster.live.programs import Controller
+from tests.cluster.live.programs import Controller, Replica
 from tests.cluster.namespaces import create_namespace, empty_namespace
 
 NODES = 26
@@ -53,3 +53,15 @@ def controller(table: ControlPlane, tmp_path: Path) -> Iterator[Controller]:
         yield one
     finally:
         one.close()
+
+
+@pytest.fixture
+def replicas(plane: ControlPlane, tmp_path: Path) -> Iterator[list[Replica]]:
+    found = [Replica(name, plane.kubeconfig, tmp_path) for name in ("left", "right")]
+    try:
+        for one in found:
+            one.start()
+        yield found
+    finally:
+        for one in found:
+            one.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -186,3 +187,16 @@ def _sample(text: str, name: str, labels: dict[str, str] | None = None) -> float
         ),
         0.0,  # nothing was counted yet
     )
+
+
+def agree(replicas: list[Replica], digest: str) -> float:
+    """Wait until every replica decides by a table; in how many seconds they did."""
+    started = time.monotonic()
+    wait_until(
+        lambda: all(one.digest == digest for one in replicas),
+        timeout=_START_SECONDS,
+        what=f"all replicas to use {digest}",
+        state=lambda: str([one.table for one in replicas]),
+        poll=0.02,
+    )
+    return time.monotonic() - started

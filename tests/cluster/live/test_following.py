@@ -8,21 +8,17 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from tests.cluster.api import Api, path, wait_until
 from tests.cluster.configuration import webhook_configuration
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.fleet import small_fleet
 from tests.cluster.live import tables
 from tests.cluster.live.balancer import balancer
-from tests.cluster.live.conftest import NODES
-from tests.cluster.live.programs import Controller, Replica
-from tests.cluster.nodes import wait_nodes_ready
+from tests.cluster.live.programs import Controller, Replica, agree
 from tests.cluster.pods import create_pod, pod
-from webhook.terms import REQUEST_ANNOTATION, TABLES_PATH
+from webhook.terms import REQUEST_ANNOTATION
 
 KEY = "preferred.jp/gpu-any"
 BUILT_IN_ROWS = 65
@@ -30,20 +26,7 @@ FLEETS_DIGEST = "e714847787031e18"
 SECONDS = 30.0
 AGREE_SECONDS = 2.0
 EDITS = 100
-AWAY_SECONDS = 20.0
 CONFIGURATIONS = path("admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations")
-
-
-@pytest.fixture
-def replicas(plane: ControlPlane, tmp_path: Path) -> Iterator[list[Replica]]:
-    found = [Replica(name, plane.kubeconfig, tmp_path) for name in ("left", "right")]
-    try:
-        for one in found:
-            one.start()
-        yield found
-    finally:
-        for one in found:
-            one.close()
 
 
 @contextmanager
@@ -68,19 +51,6 @@ def digest_of_a_pod(api: Api, namespace: str) -> str:
     )
     annotation = (stored["metadata"].get("annotations") or {}).get(REQUEST_ANNOTATION)
     return str(json.loads(annotation)["table"]) if annotation else ""
-
-
-def agree(replicas: list[Replica], digest: str) -> float:
-    """Wait until every replica decides by a table; in how many seconds they did."""
-    started = time.monotonic()
-    wait_until(
-        lambda: all(one.digest == digest for one in replicas),
-        timeout=SECONDS,
-        what=f"all replicas to use {digest}",
-        state=lambda: str([one.table for one in replicas]),
-        poll=0.02,
-    )
-    return time.monotonic() - started
 
 
 def test_without_a_table_the_built_in_one_serves_and_says_so(replicas: list[Replica]) -> None:
@@ -206,92 +176,3 @@ def digest_of_a_stored_pod(api: Api, namespace: str, name: str) -> str:
     body = pod(name, limits={KEY: "1"}, schedulingGates=[{"name": "example.com/never"}])
     stored = create_pod(api, namespace, body)
     return str(json.loads(stored["metadata"]["annotations"][REQUEST_ANNOTATION])["table"])
-
-
-def test_an_api_server_that_goes_and_comes_back_changes_nothing(
-    table: ControlPlane, replicas: list[Replica], tmp_path: Path
-) -> None:
-    controllers = [Controller(name, table.kubeconfig, tmp_path) for name in ("one", "two")]
-    try:
-        for each in controllers:
-            each.start()
-        agree(replicas, FLEETS_DIGEST)
-        leader = the_leader(controllers)
-        leader.close()
-        (other,) = (one for one in controllers if one is not leader)
-        wait_until(lambda: other.leads, timeout=60, what="the other to lead")
-
-        table.processes["kube-apiserver"].crash()
-        wait_until(
-            lambda: all(one.metric("gpuspec_table_unreached") == 1 for one in replicas),
-            timeout=SECONDS,
-            what="the replicas to notice",
-        )
-        time.sleep(AWAY_SECONDS)
-        for replica in replicas:
-            assert replica.readiness()["ready"] is True
-            assert replica.digest == FLEETS_DIGEST
-            assert len(replica.table["problems"]) == 1
-        assert not other.leads
-        other.process.require_running()
-        table.restart("kube-apiserver")
-        wait_until(
-            lambda: not any(one.table["problems"] for one in replicas),
-            timeout=SECONDS,
-            what="the replicas to follow again",
-        )
-        assert [one.digest for one in replicas] == [FLEETS_DIGEST, FLEETS_DIGEST]
-        wait_until(lambda: other.leads, timeout=60, what="it to lead again")
-        tables.apply(table.api, tables.with_row("a30-24gb", cost=7))
-        wait_until(
-            lambda: replicas[0].digest == replicas[1].digest != FLEETS_DIGEST,
-            timeout=SECONDS,
-            what="a table that was applied afterwards",
-        )
-        wait_until(
-            lambda: tables.status(table.api).get("digest") == replicas[0].digest,
-            timeout=SECONDS,
-            what="its status",
-            state=other.process.log_end,
-        )
-    finally:
-        for each in controllers:
-            each.close()
-        # Kubernetes may have taken the nodes for dead meanwhile; whoever comes next counts on them.
-        wait_nodes_ready(table.api, [node["metadata"]["name"] for node in small_fleet(NODES)])
-
-
-def the_leader(controllers: list[Controller]) -> Controller:
-    """The one of them that acts, once one does."""
-    return wait_until(
-        lambda: next((one for one in controllers if one.leads), None),
-        timeout=60,
-        what="one of them to lead",
-    )
-
-
-def test_a_replica_that_starts_while_the_api_server_is_away_is_not_ready(
-    table: ControlPlane, tmp_path: Path
-) -> None:
-    late = Replica("late", table.kubeconfig, tmp_path)
-    table.processes["kube-apiserver"].crash()
-    try:
-        late.start_unready()
-        unreached = f"{table.server}: GET {TABLES_PATH}: "
-
-        def says_why() -> bool:
-            (problem,) = late.readiness()["checks"]["table"]["problems"]
-            return bool(problem.startswith(unreached))
-
-        wait_until(
-            says_why, timeout=SECONDS, what="it to say why", state=lambda: str(late.readiness())
-        )
-        assert late.readiness()["ready"] is False
-    finally:
-        table.restart("kube-apiserver")
-        wait_nodes_ready(table.api, [node["metadata"]["name"] for node in small_fleet(NODES)])
-    try:
-        late.wait_ready()
-        assert late.digest == FLEETS_DIGEST
-    finally:
-        late.close()
