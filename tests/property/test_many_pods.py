@@ -44,6 +44,13 @@ def received(seed: int) -> Json:
     return pod
 
 
+# What becomes of tables, of anything that is no Pod's creation, and of classes on the command line.
+_OF_OTHERS = {
+    *(Reason.GOOD_TABLE, Reason.BAD_TABLE, Reason.TABLE_IN_USE),
+    *(Reason.OTHER_OPERATION, Reason.NO_SUCH_PRIORITY),
+}
+
+
 @pytest.mark.rule("R2", "R3", "R4", "R6", "R8", "D8")
 @pytest.mark.parametrize("table", ["pfn", 1, 2, 3, 4])
 def test_every_law_holds_for_every_pod(table: str | int) -> None:
@@ -63,7 +70,7 @@ def test_every_law_holds_for_every_pod(table: str | int) -> None:
         assert received(seed) == pod
     print(dict(reasons.most_common()))
     assert reasons[Reason.TRANSLATED] >= PODS / 10
-    assert len(reasons) >= len(Reason) - 4
+    assert reasons.keys() >= set(Reason) - _OF_OTHERS
 
 
 def test_a_seed_is_a_pod() -> None:
