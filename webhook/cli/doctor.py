@@ -19,7 +19,7 @@ from webhook.advice.doctor.seen import Ago, Answer, Answers, Place, Question, Re
 from webhook.cli import SETTINGS
 from webhook.cli.cluster import asked, place_options
 from webhook.cli.inputs import UnreadableError
-from webhook.cli.outputs import json_text, styled
+from webhook.cli.outputs import json_text, output_option, styled
 from webhook.cli.saved import progress
 from webhook.settings import ClusterPlace
 from webhook.terms import DEFAULT_TABLE
@@ -78,14 +78,7 @@ cluster answers.""",
     show_default=True,
     help="What makes the exit status 1.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to show it.",
-)
+@output_option("text", "json")
 @click.pass_context
 def doctor(
     ctx: click.Context,

@@ -22,7 +22,7 @@ from webhook.cli.inputs import (
     shown,
     warn_of_strays,
 )
-from webhook.cli.outputs import json_text, styled, yaml_text
+from webhook.cli.outputs import json_text, output_option, styled, yaml_text
 from webhook.jsonpatch import Path, pointer
 from webhook.workloads import pod_templates
 
@@ -52,14 +52,7 @@ Exit status: 0 allowed, 1 denied, 2 wrong usage or unreadable input.""",
 )
 @basis_options
 @priority_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json", "yaml"]),
-    default="text",
-    show_default=True,
-    help="How to show it.",
-)
+@output_option("text", "json", "yaml")
 @click.option("--all", "show_all", is_flag=True, help="A line for each row, however many.")
 @click.pass_context
 def explain(

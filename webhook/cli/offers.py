@@ -25,7 +25,7 @@ from webhook.cli.inputs import (
     read_table,
     refuse_second_reading,
 )
-from webhook.cli.outputs import json_text, report
+from webhook.cli.outputs import json_text, output_option, report
 from webhook.cli.priorities import Priorities, priorities_of
 from webhook.cli.saved import progress, saved_items
 from webhook.inventory.facts import node_facts
@@ -82,14 +82,7 @@ or nothing can be seen.""",
 )
 @cluster_option
 @priority_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to show it.",
-)
+@output_option("text", "json")
 @click.pass_context
 def offers(
     ctx: click.Context,

@@ -6,8 +6,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import click
 import yaml
@@ -15,6 +15,8 @@ import yaml
 from selection_spec.documents.scalars import ScalarError, scalar_value
 from selection_spec.errors import Problem
 from webhook.admission.messages import one_line
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # Line breaks to YAML 1.1 that turn into plain ones, or into a space, unless they are escaped.
 _OTHER_BREAKS = re.compile("[\x85\u2028\u2029]")
@@ -52,6 +54,18 @@ def _stays_text(text: str) -> bool:
 
 
 _Dumper.add_representer(str, _text)
+
+
+def output_option(*kinds: str) -> Callable[[_Function], _Function]:
+    """Return what adds ``--output`` with these kinds, the first of them being the default."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(kinds),
+        default=kinds[0],
+        show_default=True,
+        help="How to show it.",
+    )
 
 
 def yaml_text(documents: Iterable[object]) -> str:

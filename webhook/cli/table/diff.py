@@ -25,7 +25,7 @@ from webhook.advice.spec_changes import spec_changes
 from webhook.cli import SETTINGS
 from webhook.cli.cluster import asked, cluster_option, cluster_table
 from webhook.cli.inputs import read_manifests, read_table, refuse_second_reading
-from webhook.cli.outputs import json_text
+from webhook.cli.outputs import json_text, output_option
 from webhook.cli.saved import progress, saved_items
 from webhook.cli.table.live import DAEMON_SETS, NODES, if_allowed
 from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
@@ -96,14 +96,7 @@ unreadable input.""",
     show_default=True,
     help="From which level on to exit with 1.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to show it.",
-)
+@output_option("text", "json")
 @click.option("--all", "show_all", is_flag=True, help="Leave nothing out of long lists.")
 @click.pass_context
 def diff(

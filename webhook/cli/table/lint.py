@@ -17,7 +17,7 @@ from webhook.advice.fit import Finding, other_domain, unknown_classes, unmatched
 from webhook.cli import SETTINGS
 from webhook.cli.cluster import asked, cluster_option, raw_table, table_in_use
 from webhook.cli.inputs import read_bytes, refuse_second_reading, shown
-from webhook.cli.outputs import json_text, styled
+from webhook.cli.outputs import json_text, output_option, styled
 from webhook.cli.table.live import DAEMON_SETS, NODES, if_allowed, names_of
 from webhook.inventory.claims import Offered, offered
 from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
@@ -93,14 +93,7 @@ that cannot be opened or a cluster that does not answer.""",
     show_default=True,
     help="What makes the exit status 1.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to show it.",
-)
+@output_option("text", "json")
 @click.pass_context
 def lint(
     ctx: click.Context,

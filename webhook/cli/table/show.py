@@ -13,7 +13,7 @@ from webhook.advice.reach import Span, reach
 from webhook.cli import SETTINGS
 from webhook.cli.cluster import cluster_option, cluster_table
 from webhook.cli.inputs import read_table, table_option
-from webhook.cli.outputs import json_text
+from webhook.cli.outputs import json_text, output_option
 from webhook.cli.table.listing import as_text
 from webhook.settings import ClusterPlace
 
@@ -32,14 +32,7 @@ Exit status: 0 fine, 2 wrong usage or unreadable input.""",
 )
 @table_option
 @cluster_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to show it.",
-)
+@output_option("text", "json")
 def show(
     table_file: str | None,
     *,
