@@ -1,4 +1,4 @@
-"""What the cluster has of each row right now, where that is known (semantics D7).
+"""What the cluster has of each row right now, where that is known (semantics D7, C3).
 
 Whoever builds it has already left out what is stale: nothing here knows the time.
 """
@@ -22,9 +22,13 @@ class RowStatus:
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """The live status of rows by row id; a row that is not in it is not known."""
+    """The live status of rows by row id; a row that is not in it is not known.
+
+    ``missing_classes`` are DeviceClasses that a row asks for and the cluster does not have (C3).
+    """
 
     rows: Mapping[str, RowStatus] = field(default_factory=dict)
+    missing_classes: frozenset[str] = frozenset()
 
     def lacks(self, row_id: str, need: int) -> bool:
         """Tell whether a row has devices, but no node with ``need`` usable ones."""

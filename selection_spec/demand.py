@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from selection_spec.grammar import Spec
 from selection_spec.labels import Requirement
+from selection_spec.rows import CLAIMS
 
 Term = tuple[Requirement, ...]
 
@@ -46,6 +47,19 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldClaim:
+    """A claim that an earlier pass of ours gave the Pod (R2): it narrows (D1) and counts (A7).
+
+    Attributes:
+        count: How many devices it holds.
+        rows: Ids of the rows whose devices it may hold.
+    """
+
+    count: int
+    rows: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Demand:
     """What a Pod asks for and where it says it may run.
 
@@ -56,21 +70,56 @@ class Demand:
         os: ``spec.os.name``, linux where it has none (D10).
         opened: Ids of rows that the Pod already tolerates the reserve taint of: an earlier pass
             found them named (N9), so that they are open to what was added since (D6, R2).
+        held: Claims that it has from an earlier pass.
+        one_row: Whether its claims may name only one row (C5).
     """
 
     needs: tuple[Need, ...]
     terms: tuple[Term, ...] = ((),)
     os: str = "linux"
     opened: tuple[str, ...] = ()
+    held: tuple[HeldClaim, ...] = ()
+    one_row: bool = False
 
     @property
     def specs(self) -> tuple[Need, ...]:
         """The containers that ask by a spec."""
         return tuple(need for need in self.needs if need.spec is not None)
 
+    def peak(self, pool: str) -> int:
+        """Return the most devices that the Pod holds at one time if it gets them from a pool (A7).
+
+        Claims are held for the Pod's whole life, those of init containers too.
+        """
+        if pool != CLAIMS:
+            return peak(self.needs, pool)
+        claims = claim_owners(self.needs).values()
+        return sum(need.count for need in dict.fromkeys(claims)) + sum(
+            claim.count for claim in self.held
+        )
+
+
+def claim_owners(needs: Sequence[Need]) -> dict[str, Need]:
+    """Return by container name whose claim each container with a spec uses (C1).
+
+    That is its own, but for a plain init container with spec and amount of a main one: it uses the
+    claim of the first of these.
+    """
+    mains: dict[tuple[Spec, int], Need] = {}
+    for need in needs:
+        if need.spec is not None and need.kind is Kind.MAIN:
+            mains.setdefault((need.spec, need.count), need)
+    return {
+        need.name: mains.get((need.spec, need.count), need) if need.kind is Kind.INIT else need
+        for need in needs
+        if need.spec is not None
+    }
+
 
 def at_peak(needs: Sequence[Need], resource: str) -> tuple[Need, ...]:
-    """Return who holds devices of a resource when the Pod holds the most of them (A7)."""
+    """Return who holds devices of a pool when the Pod holds the most of them (A7)."""
+    if resource == CLAIMS:
+        return tuple(dict.fromkeys(claim_owners(needs).values()))
     staying = most = 0
     top = len(needs)
     for place, need in enumerate(needs):

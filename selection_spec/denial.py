@@ -1,6 +1,6 @@
 """What a user reads when nothing is left, or when something is worth knowing.
 
-Semantics G4, G5, D1, D2, D6, D7, D9, D10, A2, N4.
+Semantics G4, G5, D1, D2, D6, D7, D9, D10, A2, N4, C3, C5, C6.
 
 The texts stand in a ReplicaSet's event, so every one names the container, the key, what is wrong
 and what to write instead.
@@ -14,8 +14,10 @@ from selection_spec.demand import Need, at_peak
 from selection_spec.errors import Level, Problem
 from selection_spec.grammar import correct, looks_misspelt, misspelt
 from selection_spec.labels import PLATFORM_LABELS, Requirement
-from selection_spec.resolve import ContainerRows, Resolution, cure
-from selection_spec.rows import Row
+from selection_spec.narrowing import MAX_DEVICES
+from selection_spec.resolution import ContainerRows, Resolution
+from selection_spec.resolve import cure
+from selection_spec.rows import CLAIMS, Row
 from selection_spec.suggestions import all_names, any_that_fits, fitting, nearest, with_memory
 from selection_spec.table import Table
 
@@ -30,6 +32,8 @@ def problems(resolution: Resolution) -> tuple[Problem, ...]:
     """Return why a Pod is denied, all of it at once; empty where it is not."""
     if not resolution.failed:
         return ()
+    if resolution.apart:
+        return tuple(dict.fromkeys(one for part in resolution.apart for one in problems(part)))
     cured = cure(resolution)
     if resolution.failed == "G5":
         wrong = [one for one in resolution.containers if not one.matching]
@@ -41,13 +45,25 @@ def problems(resolution: Resolution) -> tuple[Problem, ...]:
             )
             for place, one in enumerate(wrong)
         )
-    texts = {"D1": _no_common, "N4": _own_selectors, "D10": _platform, "A2": _count, "D2": _sum}
+    texts = {
+        "D1": _no_common,
+        "D9": _no_claim,
+        "N4": _own_selectors,
+        "D10": _platform,
+        "C3": _no_class,
+        "A2": _count,
+        "C6": _too_many_for_a_claim,
+        "D2": _sum,
+    }
     return (_with_cure(texts[resolution.failed](resolution), resolution.table, cured),)
 
 
 def warnings(resolution: Resolution) -> tuple[Problem, ...]:
-    """Return what is worth knowing about a Pod that is admitted (D7, D9)."""
+    """Return what is worth knowing about a Pod that is admitted (D7, D9, C3, C5)."""
     found = []
+    if any(step.rule == "C5" for part in _parts(resolution) for step in part.steps):
+        used = _ids(resolution.candidates)
+        found.append(_warning(f"using {used} only: Kueue takes no claim with alternatives", "C5"))
     if resolution.skipped:
         skipped = _ids(resolution.table.select(resolution.skipped))
         used = _ids(resolution.candidates)
@@ -55,9 +71,33 @@ def warnings(resolution: Resolution) -> tuple[Problem, ...]:
         found.append(_warning(f"using {used}: no node has enough usable {skipped}", "D7"))
     if resolution.left_out:
         left_out = _ids(resolution.table.select(resolution.left_out))
-        resource = resolution.candidates[0].resource
-        found.append(_warning(f"left out, as they are not {resource}: {left_out}", "D9"))
+        found.append(
+            _warning(f"left out, as they are not {taken_as(resolution)}: {left_out}", "D9")
+        )
+    if resolution.missing:
+        missing = resolution.table.select(resolution.missing)
+        text = f"left out, as DeviceClass {_classes(missing)} does not exist: {_ids(missing)}"
+        found.append(_warning(text, "C3"))
     return tuple(found)
+
+
+def _parts(resolution: Resolution) -> tuple[Resolution, ...]:
+    return resolution.apart or (resolution,)
+
+
+def taken_as(resolution: Resolution) -> str:
+    """Return in words what the rows of a resolution become: nvidia.com/gpu, or claims."""
+    return in_words(resolution.candidates[0])
+
+
+def in_words(row: Row) -> str:
+    """Return in words what a Pod that takes a row holds: nvidia.com/gpu, or claims."""
+    return "claims" if row.pool == CLAIMS else row.pool
+
+
+def _classes(rows: Iterable[Row]) -> str:
+    """Return the DeviceClasses that rows ask."""
+    return few(dict.fromkeys(row.claim.device_class for row in rows if row.claim is not None))
 
 
 def who(need: Need) -> str:
@@ -133,6 +173,41 @@ def _with_cure(problem: Problem, table: Table, row: Row | None) -> Problem:
     cured = f"{row.id} fits but {why}: write {key}"
     hint = f"{problem.hint}; {cured}" if problem.hint and problem.rule != "D6" else cured
     return Problem(problem.message, problem.path, hint, problem.rule)
+
+
+def _no_claim(resolution: Resolution) -> Problem:
+    """D1: where containers keep their own candidates, these are claims, and one has none."""
+    need = resolution.containers[0].need
+    return Problem(
+        f"{who(need)}: {key_of(resolution.table, need)}: no DRA driver offers such a device, so "
+        "that it would have to share the node of the Pod's other devices",
+        path=path_of(resolution.table, need),
+        hint="ask for one kind of device, or use several Pods",
+        rule="D1",
+    )
+
+
+def _no_class(resolution: Resolution) -> Problem:
+    rows = resolution.table.select(resolution.steps[-1].before)
+    need = resolution.containers[0].need
+    return Problem(
+        f"{who(need)}: {key_of(resolution.table, need)}: DeviceClass {_classes(rows)} does not "
+        f"exist, which {_ids(rows)} need",
+        path=path_of(resolution.table, need),
+        hint="ask for another device, or tell your admin to install the driver of that class",
+        rule="C3",
+    )
+
+
+def _too_many_for_a_claim(resolution: Resolution) -> Problem:
+    need = max((one.need for one in resolution.containers), key=lambda need: need.count)
+    return Problem(
+        f"{who(need)}: {key_of(resolution.table, need)}: {need.count}: a claim holds at most "
+        f"{MAX_DEVICES} devices",
+        path=path_of(resolution.table, need),
+        hint=f"ask for {MAX_DEVICES} or less in one container",
+        rule="C6",
+    )
 
 
 def _no_common(resolution: Resolution) -> Problem:
@@ -215,11 +290,14 @@ def _count(resolution: Resolution) -> Problem:
 def _sum(resolution: Resolution) -> Problem:
     rows = resolution.table.select(resolution.steps[-1].before)
     largest = max(rows, key=lambda row: row.per_node)
-    needed = resolution.peaks[largest.resource]
-    parts = few(
-        f'{need.amount(largest.resource)} in "{need.name}"'
-        for need in at_peak(resolution.demand.needs, largest.resource)
-    )
+    needed = resolution.peaks[largest.pool]
+    holding = [
+        f'{need.amount(largest.pool)} in "{need.name}"'
+        for need in at_peak(resolution.demand.needs, largest.pool)
+    ]
+    if largest.pool == CLAIMS:
+        holding += (f"{claim.count} translated before" for claim in resolution.demand.held)
+    parts = few(holding)
     return Problem(
         f"{needed} GPUs in one Pod ({parts}), the largest {largest.name} node has "
         f"{largest.per_node}",

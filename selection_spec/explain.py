@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from selection_spec.denial import who
-from selection_spec.resolve import ContainerRows, Resolution
+from selection_spec.denial import in_words, taken_as, who
+from selection_spec.narrowing import MAX_DEVICES
+from selection_spec.resolution import ContainerRows, Resolution
 from selection_spec.rows import Policy, Row
 
 
@@ -21,11 +22,18 @@ class Fate:
 
 def explain(resolution: Resolution) -> tuple[Fate, ...]:
     """Return the fate of every row of the table, in D8 order."""
+    if resolution.apart:
+        return tuple(map(_of_parts, zip(*map(explain, resolution.apart), strict=True)))
     kept = {row.id for row in resolution.candidates}
     return tuple(
         _kept(resolution, row) if row.id in kept else _dropped(resolution, number, row)
         for number, row in enumerate(resolution.table.rows)
     )
+
+
+def _of_parts(fates: tuple[Fate, ...]) -> Fate:
+    """Return the fate of a row that each claim of a Pod decided for itself (D1)."""
+    return next((fate for fate in fates if fate.kept), fates[0])
 
 
 def explain_container(resolution: Resolution, container: ContainerRows) -> tuple[Fate, ...]:
@@ -38,7 +46,7 @@ def explain_container(resolution: Resolution, container: ContainerRows) -> tuple
 
 
 def _kept(resolution: Resolution, row: Row) -> Fate:
-    need = resolution.peaks[row.resource]
+    need = resolution.peaks[row.pool]
     room = f"{need} of {row.per_node} on a node"
     if resolution.policy is Policy.SMALLEST_FIT:
         least = "is the least with usable devices" if resolution.skipped else "is the least"
@@ -84,11 +92,18 @@ def _by_spec(container: ContainerRows, number: int, row: Row) -> Fate | None:
     return Fate(row, kept=False, rule="G3", why=f"{row.vram_gb} GB, {spec.min_gb} asked for")
 
 
+_WHY = {
+    "D1": "the Pod has a claim on other devices",
+    "D9": "is no claim, and containers that keep rows of their own get claims",
+    "N4": "the Pod's nodeSelector or affinity excludes its nodes",
+    "C5": "dearer, and Kueue takes no claim with alternatives",
+    "C6": f"a claim holds at most {MAX_DEVICES} devices",
+}
+
+
 def _why(resolution: Resolution, rule: str, row: Row) -> str:
-    need = resolution.peaks[row.resource]
+    need = resolution.peaks[row.pool]
     match rule:
-        case "N4":
-            return "the Pod's nodeSelector or affinity excludes its nodes"
         case "D10":
             return f"its nodes are {row.os}/{row.arch}, which the Pod excludes"
         case "A2" | "D2":
@@ -98,5 +113,9 @@ def _why(resolution: Resolution, rule: str, row: Row) -> str:
             return f"{row.vram_gb} GB, a smaller one fits ({least} GB)"
         case "D7":
             return f"no node has {need} usable right now"
+        case "C3" if row.claim is not None:
+            return f"DeviceClass {row.claim.device_class} does not exist"
+        case "D9" if resolution.candidates:
+            return f"is {in_words(row)}, the first row kept is {taken_as(resolution)}"
         case _:
-            return f"is {row.resource}, the first row kept is {resolution.candidates[0].resource}"
+            return _WHY[rule]

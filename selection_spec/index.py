@@ -22,7 +22,7 @@ from selection_spec.labels import (
     Operator,
     Requirement,
 )
-from selection_spec.rows import Row
+from selection_spec.rows import CLAIMS, Row
 
 _Key = TypeVar("_Key")
 _Member = TypeVar("_Member")
@@ -123,6 +123,8 @@ class RowIndex:
     Attributes:
         label_keys: The label keys by which any row knows its nodes (N4).
         telling_keys: Those and the labels of os and architecture (D10).
+        by_pool: The rows of each pool (``rows.Row.pool``).
+        claims: Those whose output is a claim, and ``by_class`` they by their DeviceClass (C3).
     """
 
     def __init__(self, rows: Sequence[Row]) -> None:
@@ -131,8 +133,13 @@ class RowIndex:
         self.vram = _AtLeast([row.vram_gb for row in rows])
         self.per_node = _AtLeast([row.per_node for row in rows])
         self.by_name = _group((name, n) for n, row in enumerate(rows) for name in _names(row))
-        self.by_output = _group(((row.output, row.resource), n) for n, row in enumerate(rows))
-        self.by_resource = _group((row.resource, n) for n, row in enumerate(rows))
+        self.by_pool = _group((row.pool, n) for n, row in enumerate(rows))
+        self.claims = self.by_pool.get(CLAIMS, 0)
+        self.by_class = _group(
+            (row.claim.device_class, n)
+            for n, row in enumerate(rows)
+            if row.claim is not None and row.pool == CLAIMS
+        )
         self.by_id = _group((row.id, n) for n, row in enumerate(rows))
         self.by_os = _group((row.os, n) for n, row in enumerate(rows))
         # What rows say about os and arch is judged by D10.

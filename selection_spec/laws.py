@@ -19,8 +19,9 @@ from selection_spec.names import (
     label_value_problem,
     resource_name_problem,
 )
-from selection_spec.parts import Parts
-from selection_spec.schema import ClaimPart, DeviceRow, MatchExpression, PriorityRule
+from selection_spec.parts import Parts, pool_of
+from selection_spec.rows import CLAIMS
+from selection_spec.schema import ClaimPart, DeviceRow, MatchExpression, OutputName, PriorityRule
 
 # Everything that this project puts on objects lives below it, taints included.
 OUR_DOMAIN = "gpuspec.preferred.jp"
@@ -32,6 +33,9 @@ _VRAM = re.compile(r"([1-9][0-9]{0,5})gb", re.ASCII)
 _SIMILAR_VRAM = re.compile(r"([1-9][0-9]{0,5}) ?(?:gb?|gib?)?", re.ASCII | re.IGNORECASE)
 # Kubernetes allows a device's attribute no more.
 _MAX_ATTRIBUTE = 64
+
+MAX_EXPRESSION_BYTES = 10_240
+"""Kubernetes allows a CEL selector no more (C2)."""
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 
@@ -47,9 +51,11 @@ def broken_laws(parts: Parts) -> Found:
         yield from _below(("priorities", number), _priority_rule(rule))
     for number, row in parts.devices.items():
         yield from _below(("devices", number), _row(row, parts.domain))
+        if parts.output is not None:
+            yield from _below(("devices", number), _taken(row, parts.output))
     yield from _below(("devices",), _between_rows(parts.devices))
     if parts.prefer_cheaper:
-        yield from _cost_steps(parts.devices)
+        yield from _cost_steps(parts)
 
 
 def broken_name(name: str) -> Found:
@@ -109,14 +115,31 @@ def _row(row: DeviceRow, domain: str) -> Found:
         yield ("vram",), _error("vram", row.vram, "is no nominal memory", _vram_hint(row.vram))
     yield from _nodes(row)
     yield from _tolerations(row)
-    if what := resource_name_problem(row.resource):
-        hint = "write the resource of the device plugin, such as nvidia.com/gpu"
-        yield ("resource",), _error("resource", row.resource, what, hint)
-    elif row.resource.startswith(f"{domain}/") and is_ours(row.resource.partition("/")[2]):
-        hint = "write the resource of the device plugin; this would be translated again"
-        yield ("resource",), _error("resource", row.resource, "is itself a spec", hint)
+    if row.resource is not None:
+        yield from _resource(row.resource, domain)
     if row.claim is not None:
         yield from _below(("claim",), _claim(row.claim))
+
+
+def _resource(resource: str, domain: str) -> Found:
+    if what := resource_name_problem(resource):
+        hint = "write the resource of the device plugin, such as nvidia.com/gpu"
+        yield ("resource",), _error("resource", resource, what, hint)
+    elif resource.startswith(f"{domain}/") and is_ours(resource.partition("/")[2]):
+        hint = "write the resource of the device plugin; this would be translated again"
+        yield ("resource",), _error("resource", resource, "is itself a spec", hint)
+
+
+def _taken(row: DeviceRow, output: OutputName) -> Found:
+    """A row needs what its output hands out."""
+    taken_as = row.output or output
+    if taken_as == CLAIMS:
+        if row.claim is None:
+            hint = "give deviceClassName and driver, or set output: ExtendedResource"
+            yield ("claim",), Problem(f"claim is missing, output is {taken_as}", hint=hint)
+    elif row.resource is None:
+        hint = "write the resource of the device plugin, such as nvidia.com/gpu"
+        yield ("resource",), Problem(f"resource is missing, output is {taken_as}", hint=hint)
 
 
 def _claim(claim: ClaimPart) -> Found:
@@ -127,10 +150,19 @@ def _claim(claim: ClaimPart) -> Found:
         if what := dns_subdomain_problem(name):
             yield (field,), _error(field, name, what, hint)
     for number, product in enumerate(claim.products):
-        if not 0 < len(product) <= _MAX_ATTRIBUTE:
-            what = f"has {len(product)} characters, a device's attribute has 1 to {_MAX_ATTRIBUTE}"
-            hint = "write it as the driver's ResourceSlices have it"
+        hint = "write it as the driver's ResourceSlices have it"
+        if not 0 < (size := len(product.encode())) <= _MAX_ATTRIBUTE:
+            what = f"has {size} bytes, a device's attribute has 1 to {_MAX_ATTRIBUTE}"
             yield ("products", number), _error("product", product[:_MAX_ATTRIBUTE], what, hint)
+        elif not product.isprintable():
+            what = "has characters that are not printable"
+            yield ("products", number), _error("product", repr(product)[1:-1], what, hint)
+    for number, selector in enumerate(claim.selectors):
+        size = len(selector.cel.expression.encode())
+        if not 0 < size <= MAX_EXPRESSION_BYTES:
+            what = f"the expression has {size} bytes, a selector has 1 to {MAX_EXPRESSION_BYTES}"
+            hint = "write true for every device" if not size else "split it into several selectors"
+            yield ("selectors", number, "cel", "expression"), Problem(what, hint=hint, rule="C2")
 
 
 def _aliases(row: DeviceRow) -> list[tuple[Path, str]]:
@@ -224,14 +256,15 @@ def _tolerations(row: DeviceRow) -> Found:
             yield (*path, "value"), _error("toleration value", toleration.value, what, hint)
 
 
-def _cost_steps(rows: Mapping[int, DeviceRow]) -> Found:
-    """N6 within the rows of one resource: those that one Pod may have to choose from (D9)."""
+def _cost_steps(parts: Parts) -> Found:
+    """N6 within the rows of one pool: those that one Pod may have to choose from (D9)."""
     costs: dict[str, set[int]] = {}
-    for row in rows.values():
-        costs.setdefault(row.resource, set()).add(row.cost)
-    for resource, steps in costs.items():
+    for row in parts.devices.values():
+        costs.setdefault(pool_of(row, parts.output or "ExtendedResource"), set()).add(row.cost)
+    for pool, steps in costs.items():
         if len(steps) > MAX_COST_STEPS:
-            what = f"the rows of {resource} have {len(steps)} different costs"
+            rows = f"of output {pool}" if pool == CLAIMS else f"of {pool}"
+            what = f"the rows {rows} have {len(steps)} different costs"
             hint = (
                 f"use at most {MAX_COST_STEPS}, a Pod's preferences tell no more apart; "
                 "or set preferCheaper: false"

@@ -19,6 +19,11 @@ _MAX_SUBDOMAIN = 253
 _QUOTA_PREFIX = "requests."
 
 
+def is_dns_label(text: str) -> bool:
+    """Tell whether a text is a DNS label: the name of a container, or of a Pod's claim."""
+    return len(text) <= _MAX_LABEL and _DNS_LABEL.fullmatch(text) is not None
+
+
 def dns_subdomain_problem(text: str) -> str:
     """Check a DNS subdomain: the domain of a key, the name of an object."""
     if len(text) > _MAX_SUBDOMAIN:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from selection_spec.schema import DEFAULT_DOMAIN, DeviceRow, PriorityRule, TableSpec
+from selection_spec.rows import CLAIMS
+from selection_spec.schema import DEFAULT_DOMAIN, DeviceRow, OutputName, PriorityRule, TableSpec
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -25,6 +26,7 @@ _FIELDS: dict[str, object] = {
     "perNode": 1,
     "nodes": {"matchLabels": {"stand-in": "stand-in"}},
     "resource": "stand-in.example/device",
+    "claim": {"deviceClassName": "stand-in.example", "driver": "stand-in.example"},
     "policy": "EveryFit",
     "classNames": ["stand-in"],
     "minValue": 0,
@@ -36,10 +38,12 @@ _TOLERATION = {"key": "stand-in", "operator": "Exists"}
 class Parts:
     """What can be judged of a table's spec; list items by their place in the document.
 
-    ``prefer_cheaper`` is False also where not all costs are known.
+    ``prefer_cheaper`` is False also where not all costs are known; ``output`` is None where it is
+    no output.
     """
 
     domain: str
+    output: OutputName | None
     prefer_cheaper: bool
     priorities: Mapping[int, PriorityRule]
     devices: Mapping[int, DeviceRow]
@@ -49,10 +53,16 @@ def parts_of(spec: TableSpec) -> Parts:
     """Return the parts of a spec whose shape is right."""
     return Parts(
         spec.resource_domain,
+        spec.output,
         spec.prefer_cheaper,
         dict(enumerate(spec.priorities)),
         dict(enumerate(spec.devices)),
     )
+
+
+def pool_of(row: DeviceRow, output: OutputName) -> str:
+    """Return what a Pod that takes a row holds, as ``rows.Row.pool`` does."""
+    return CLAIMS if (row.output or output) == CLAIMS else row.resource or ""
 
 
 def mended_parts(document: object) -> Parts:
@@ -62,8 +72,12 @@ def mended_parts(document: object) -> Parts:
     domain = fields.get("resourceDomain")
     devices = _items(DeviceRow, fields.get("devices"))
     all_costs = all(row.cost == fields["devices"][n].get("cost", 0) for n, row in devices.items())
+    output: OutputName | None = None
+    if (said := fields.get("output", "ExtendedResource")) in get_args(OutputName):
+        output = said
     return Parts(
         domain=domain if isinstance(domain, str) else DEFAULT_DOMAIN,
+        output=output,
         prefer_cheaper=all_costs and fields.get("preferCheaper", True) is True,
         priorities=_items(PriorityRule, fields.get("priorities")),
         devices=devices,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from selection_spec.labels import Requirement, Toleration
 
@@ -12,6 +13,12 @@ class Output(StrEnum):
     """What a spec is translated into."""
 
     EXTENDED_RESOURCE = "ExtendedResource"
+    RESOURCE_CLAIM = "ResourceClaim"
+
+
+# What rows of output ResourceClaim have in common: one claim may choose among all of them. No
+# extended resource is called so, their names have a slash.
+CLAIMS: Final = Output.RESOURCE_CLAIM.value
 
 
 class Policy(StrEnum):
@@ -28,11 +35,20 @@ class Policy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """How a DRA driver's devices are recognised; without products by their memory."""
+    """How a DRA driver's devices are recognised.
+
+    Attributes:
+        device_class: The DeviceClass that is asked (C2).
+        driver: The driver whose devices they are; every selector asks for it first (C3).
+        products: Their product names.
+        selectors: CEL expressions of the admin, all of which must hold. Without products and
+            selectors, devices are known by the memory that the row's ``vram_gb`` promises.
+    """
 
     device_class: str
     driver: str
     products: tuple[str, ...] = ()
+    selectors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +61,10 @@ class Row:
         per_node: The most devices that one node of this row has (A2, D2).
         cost: The order of preference (D8, N6), without a unit.
         nodes: What a node's labels must fulfil, sorted by key; all of it.
+        resource: The extended resource of its device plugin, "" where it has none.
+        output: What a spec becomes where this row is taken.
+        claim: How its devices are recognised where a DRA driver offers them; never None with
+            output ResourceClaim.
     """
 
     name: str
@@ -52,7 +72,7 @@ class Row:
     per_node: int
     cost: int
     nodes: tuple[Requirement, ...]
-    resource: str
+    resource: str = ""
     aliases: tuple[str, ...] = ()
     any: bool = True
     reserved: bool = False
@@ -66,6 +86,14 @@ class Row:
     def id(self) -> str:
         """The row's unique id, also the spec that names it: ``a100-80gb``."""
         return f"{self.name}-{self.vram_gb}gb"
+
+    @property
+    def pool(self) -> str:
+        """What a Pod that takes this row holds: its resource, or ``CLAIMS``.
+
+        Rows of one pool can be alternatives for one Pod (D9), and its amounts add up (A7).
+        """
+        return CLAIMS if self.output is Output.RESOURCE_CLAIM else self.resource
 
     @property
     def order(self) -> tuple[int, int, str]:

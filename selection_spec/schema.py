@@ -17,7 +17,14 @@ DEFAULT_DOMAIN = "preferred.jp"
 MAX_PER_NODE = 1024
 _MAX_COST = 1_000_000
 
+# Cards have a handful of spellings; with more, an expression could outgrow what Kubernetes allows.
+_MAX_PRODUCTS = 64
+
+# Kubernetes allows 32 in a request; one of them is ours.
+MAX_SELECTORS = 31
+
 PolicyName = Literal["EveryFit", "SmallestFit"]
+OutputName = Literal["ExtendedResource", "ResourceClaim"]
 
 # What Kubernetes is built for: the values that a kubelet may report.
 Architecture = Literal["386", "amd64", "arm", "arm64", "loong64", "ppc64le", "riscv64", "s390x"]
@@ -69,15 +76,36 @@ class TolerationPart(_Part):
     )
 
 
+class CelPart(_Part):
+    """A CEL expression about one device."""
+
+    expression: str = Field(
+        description="True for the row's devices, in the CEL of ResourceClaims; guard attributes "
+        'that not every device of the driver has: device.attributes["gpu.nvidia.com"]'
+        '.?productName.orValue("").'
+    )
+
+
+class SelectorPart(_Part):
+    """One selector of a claim, as in a ResourceClaim."""
+
+    cel: CelPart = Field(description="The selector's expression.")
+
+
 class ClaimPart(_Part):
     """How a DRA driver's devices of a row are recognised (ResourceSlices)."""
 
     device_class_name: str = Field(description="The DeviceClass to ask, such as gpu.nvidia.com.")
     driver: str = Field(description="The driver that offers the devices, such as gpu.nvidia.com.")
-    products: list[str] = Field(
+    products: Annotated[list[str], Field(max_length=_MAX_PRODUCTS)] = Field(
         default=[],
-        description="Their product names as the driver has them; without any, every whole GPU of "
-        "the driver with at least the memory of vram.",
+        description="Their product names as the driver has them; without products and selectors, "
+        "every whole GPU of the driver with at least the memory of vram.",
+    )
+    selectors: Annotated[list[SelectorPart], Field(max_length=MAX_SELECTORS)] = Field(
+        default=[],
+        description="Selectors of your own, beside or instead of products; all must hold, and "
+        f"they are asked of devices of the driver only. At most {MAX_SELECTORS}.",
     )
 
 
@@ -126,13 +154,20 @@ class DeviceRow(_Part):
         description="Tolerations of the taints that its nodes carry; Pods get those of the rows "
         "they may use.",
     )
-    resource: str = Field(
-        description="The extended resource that its device plugin offers, such as nvidia.com/gpu."
+    output: OutputName | None = Field(
+        default=None,
+        description="What a spec becomes where this row is taken: its resource, or a claim on a "
+        "device of a DRA driver. The table's output when left out.",
+    )
+    resource: str | None = Field(
+        default=None,
+        description="The extended resource that its device plugin offers, such as nvidia.com/gpu; "
+        "needed with output ExtendedResource.",
     )
     claim: ClaimPart | None = Field(
         default=None,
-        description="How its devices are recognised where a DRA driver offers them; they are then "
-        "counted in the table's status. Pods ask for the resource all the same.",
+        description="How its devices are recognised where a DRA driver offers them; needed with "
+        "output ResourceClaim. They are counted in the table's status in any case.",
     )
 
     @field_validator("vram", mode="before")
@@ -172,8 +207,10 @@ class TableSpec(_Part):
         description="Domain of the keys that users write, as in preferred.jp/gpu-any: 1. It cannot "
         "be changed later: that would silently switch admission off.",
     )
-    output: Literal["ExtendedResource"] = Field(
-        default="ExtendedResource", description="What a spec is translated into."
+    output: OutputName = Field(
+        default="ExtendedResource",
+        description="What a spec becomes: an extended resource of a device plugin, or a claim on a "
+        "device of a DRA driver. A row may say otherwise.",
     )
     priorities: list[PriorityRule] = Field(
         default=[], description="From a Pod's priority to its policy; the first match decides."
@@ -185,7 +222,9 @@ class TableSpec(_Part):
         default=True, description="Whether Pods prefer the cheaper of the rows they may use."
     )
     mixed_nodes: bool = Field(
-        default=False, description="Whether one node may carry devices of several rows."
+        default=False,
+        description="Whether one node may carry devices of several rows: each container of a Pod "
+        "then keeps the rows of its own spec, with output ResourceClaim.",
     )
     devices: Annotated[list[DeviceRow], Field(min_length=1)] = Field(
         description="The rows, in any order: one for each kind of device on each kind of node."

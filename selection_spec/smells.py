@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from selection_spec.errors import Level, Problem
 from selection_spec.grammar import ANY
 from selection_spec.laws import Found, Path, vram_gb
+from selection_spec.parts import pool_of
+from selection_spec.rows import CLAIMS
 from selection_spec.schema import DeviceRow, TableSpec
 
 _DIGIT = re.compile("[0-9]")
@@ -25,13 +27,13 @@ def smells(spec: TableSpec) -> Found:
     yield from _never_reached(spec)
     yield from _twins(rows)
     yield from _same_nodes(rows)
-    if spec.mixed_nodes:
-        text = f"mixedNodes changes nothing where output is {spec.output}"
+    if spec.mixed_nodes and not any(pool_of(row, spec.output) == CLAIMS for row in rows):
+        text = "mixedNodes changes nothing where no row has output ResourceClaim"
         yield ("mixedNodes",), _warning(text, "remove it", "D1")
     yield from _foreign_aliases(rows)
     if spec.prefer_cheaper:
-        yield from _dearer_though_smaller(rows)
-    yield from _several_resources(rows)
+        yield from _dearer_though_smaller(spec)
+    yield from _several_pools(spec)
 
 
 def _warning(message: str, hint: str, rule: str = "") -> Problem:
@@ -120,12 +122,13 @@ def _whole_numbers(part: str) -> re.Pattern[str]:
     return re.compile(f"{before}{re.escape(part)}{after}")
 
 
-def _dearer_though_smaller(rows: _Rows) -> Found:
+def _dearer_though_smaller(spec: TableSpec) -> Found:
     """N6, D8: of the cards of one name the larger would be preferred to the smaller."""
+    rows = spec.devices
     sizes: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
     for number, row in enumerate(rows):
         sized = (vram_gb(row.vram) or 0, number, row.cost)
-        sizes.setdefault((row.name, row.resource), []).append(sized)
+        sizes.setdefault((row.name, pool_of(row, spec.output)), []).append(sized)
     for same in sizes.values():
         for gigabytes, number, cost in sorted(same):
             cheaper = [at for larger, at, other in same if larger > gigabytes and other < cost]
@@ -135,14 +138,16 @@ def _dearer_though_smaller(rows: _Rows) -> Found:
                 yield ("devices", number, "cost"), _warning(text, hint, "N6")
 
 
-def _several_resources(rows: _Rows) -> Found:
-    """D9: specs whose rows have several resources, of which a Pod gets the first row's only."""
+def _several_pools(spec: TableSpec) -> Found:
+    """D9: specs whose rows have several outputs or resources; a Pod gets the first row's only."""
+    rows = spec.devices
+    pools = [pool_of(row, spec.output) for row in rows]
     for name, places in _named(rows).items():
         numbers = sorted(places, key=lambda number: _order(rows[number]))
-        kept = rows[numbers[0]].resource
-        left_out = [number for number in numbers if rows[number].resource != kept]
+        kept = pools[numbers[0]]
+        left_out = [number for number in numbers if pools[number] != kept]
         if left_out:
-            others = " and ".join(dict.fromkeys(rows[number].resource for number in left_out))
+            others = " and ".join(dict.fromkeys(pools[number] for number in left_out))
             more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
             row = rows[left_out[0]]
             text = f"gpu-{name} gives {kept} only, never {_id(row)}{more} ({others})"

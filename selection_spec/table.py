@@ -38,7 +38,8 @@ class Table:
         rows: The rows in D8 order: cheapest, then smallest, then by name.
         index: The sets of rows by every property that a rule asks for.
         names: Every device name and alias that users may write.
-        resources: The extended resources that any row's devices are requested by (A5).
+        resources: The extended resources that any row's devices are requested by (A5), also of
+            rows that are taken by claims.
         digest: The first 16 hex digits of the SHA-256 of the canonical spec: the same for the same
             content, whatever its spelling or order.
     """
@@ -62,7 +63,8 @@ class Table:
         index = RowIndex(self.rows)
         object.__setattr__(self, "index", index)
         object.__setattr__(self, "names", frozenset(index.by_name))
-        object.__setattr__(self, "resources", frozenset(index.by_resource))
+        resources = frozenset(row.resource for row in self.rows if row.resource)
+        object.__setattr__(self, "resources", resources)
 
     def select(self, rows: int) -> tuple[Row, ...]:
         """Return the rows of a set, in D8 order."""
@@ -215,7 +217,9 @@ def _build(document: TableDocument) -> Table:
     return Table(
         name=document.metadata.name,
         domain=spec.resource_domain,
-        rows=tuple(sorted(map(_row, spec.devices), key=lambda row: row.order)),
+        rows=tuple(
+            sorted((_row(row, spec.output) for row in spec.devices), key=lambda row: row.order)
+        ),
         digest=_digest(spec),
         priorities=tuple(
             PriorityRule(
@@ -238,10 +242,17 @@ def _digest(spec: TableSpec) -> str:
     plain["devices"] = sorted(plain["devices"], key=lambda row: (row["name"], row["vram"]))
     for row in plain["devices"]:
         row["aliases"] = sorted(row["aliases"])
+        # What is not said is left out, as before it could be.
         if row["claim"] is None:
-            del row["claim"]  # as before there were any
+            del row["claim"]
         else:
             row["claim"]["products"] = sorted(row["claim"]["products"])
+            if not row["claim"]["selectors"]:
+                del row["claim"]["selectors"]
+        if row["resource"] is None:
+            del row["resource"]
+        if row["output"] in (None, plain["output"]):
+            del row["output"]
         expressions = row["nodes"]["matchExpressions"]
         row["nodes"]["matchExpressions"] = sorted(expressions, key=lambda one: one["key"])
     for rule in plain["priorities"]:
@@ -250,7 +261,7 @@ def _digest(spec: TableSpec) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:_DIGEST_CHARACTERS]
 
 
-def _row(row: DeviceRow) -> Row:
+def _row(row: DeviceRow, output: str) -> Row:
     gigabytes = vram_gb(row.vram)
     if gigabytes is None:
         raise AssertionError(row.vram)  # the laws were checked before
@@ -268,14 +279,19 @@ def _row(row: DeviceRow) -> Row:
         tolerations=tuple(
             Toleration(one.key, one.operator, one.value, one.effect) for one in row.tolerations
         ),
-        resource=row.resource,
-        output=Output.EXTENDED_RESOURCE,
+        resource=row.resource or "",
+        output=Output(row.output or output),
         claim=None if row.claim is None else _claim(row.claim),
     )
 
 
 def _claim(claim: ClaimPart) -> Claim:
-    return Claim(claim.device_class_name, claim.driver, tuple(dict.fromkeys(claim.products)))
+    return Claim(
+        claim.device_class_name,
+        claim.driver,
+        tuple(dict.fromkeys(claim.products)),
+        tuple(dict.fromkeys(one.cel.expression for one in claim.selectors)),
+    )
 
 
 def _expressions(row: DeviceRow) -> Iterable[Requirement]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from selection_spec.demand import Need
-from selection_spec.resolve import Resolution
+from selection_spec.resolution import Resolution
 from webhook.jsonpatch import Edit, Put
 from webhook.shapes import CONTAINER_LISTS
 from webhook.terms import MIXED_SPECS, REQUEST_ANNOTATION, SPEC_LABEL

@@ -17,7 +17,7 @@ from selection_spec.table import Table
 from webhook.amounts import count_of, raw_amount
 from webhook.selectors import pod_terms
 from webhook.shapes import CONTAINER_LISTS, SIDES
-from webhook.terms import MIRROR_ANNOTATION, RESERVED_TAINT, is_sibling
+from webhook.terms import KUEUE_LABEL, MIRROR_ANNOTATION, RESERVED_TAINT, is_sibling
 
 KEEP_THE_SPEC: Final = (
     "keep the spec; if you did not write the other, a LimitRange of the namespace added it and "
@@ -50,6 +50,8 @@ class PodRequest:
     warnings: list[Problem] = field(default_factory=list)
     neighbours: list[tuple[Need, str]] = field(default_factory=list)
     """Containers without a spec that ask for devices by themselves, and by which resource (A6)."""
+    queued: bool = False
+    """Whether Kueue admits the Pod, which takes no claim with alternatives (C5)."""
 
     @property
     def is_empty(self) -> bool:
@@ -65,6 +67,11 @@ class PodRequest:
 def is_mirror(pod: dict[str, Any]) -> bool:
     """Tell whether the kubelet has already started this Pod from a file (N7)."""
     return MIRROR_ANNOTATION in ((pod.get("metadata") or {}).get("annotations") or {})
+
+
+def is_queued(pod: dict[str, Any]) -> bool:
+    """Tell whether a Pod joins a queue of Kueue's by its label (C5)."""
+    return KUEUE_LABEL in ((pod.get("metadata") or {}).get("labels") or {})
 
 
 def daemon_set_of(pod: dict[str, Any]) -> str | None:
@@ -92,6 +99,7 @@ def demand_of(pod: dict[str, Any], request: PodRequest, table: Table) -> Demand:
         terms=pod_terms(spec, table.index.telling_keys),
         os=_os(spec.get("os")),
         opened=_opened(spec.get("tolerations") or ()),
+        one_row=request.queued,
     )
 
 

@@ -48,8 +48,10 @@ def _has_resources(holder: dict[str, Any]) -> bool:
     resources = holder.get("resources")
     if resources is None:
         return True
-    return isinstance(resources, dict) and all(
-        resources.get(side) is None or isinstance(resources[side], dict) for side in SIDES
+    return (
+        isinstance(resources, dict)
+        and all(resources.get(side) is None or isinstance(resources[side], dict) for side in SIDES)
+        and _is(resources.get("claims"), list)
     )
 
 
@@ -61,6 +63,9 @@ def _shapes(pod: dict[str, Any], spec: dict[str, Any]) -> Iterator[tuple[str, bo
         yield f"metadata.{name}", _is((metadata or {}).get(name), dict)
     for name, shape in (("nodeSelector", dict), ("tolerations", list), ("affinity", dict)):
         yield f"spec.{name}", _is(spec.get(name), shape)
+    claims = spec.get("resourceClaims")
+    is_list = _is(claims, list) and all(isinstance(one, dict) for one in claims or ())
+    yield "spec.resourceClaims", is_list
     yield (
         "spec.nodeSelector",
         all(_is(one, str) for one in (spec.get("nodeSelector") or {}).values()),

@@ -18,6 +18,18 @@ MIXED_SPECS: Final = "mixed"
 REQUEST_ANNOTATION: Final = f"{OUR_DOMAIN}/request"
 """Annotation on translated Pods: what was asked and what came of it, as JSON (R5)."""
 
+CLAIMS_ANNOTATION: Final = f"{OUR_DOMAIN}/claims"
+"""Annotation on Pods with claims: the spec of each ResourceClaimTemplate by its name (C2)."""
+
+TEMPLATE_LABEL: Final = f"{OUR_DOMAIN}/template"
+"""Label on the ResourceClaimTemplates that the controller makes, and sweeps (C3)."""
+
+KUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+"""Label by which a Pod joins a queue of Kueue (C5)."""
+
+TEMPLATES_PATH: Final = "/apis/resource.k8s.io/v1/resourceclaimtemplates"
+"""Where the API server has all templates of claims; those of a namespace are below it."""
+
 RESERVED_TAINT: Final = f"{OUR_DOMAIN}/reserved"
 """Taint key on the nodes of reserved rows; the value is the row id (D6, N9)."""
 
@@ -85,6 +97,9 @@ MAX_TABLE_MESSAGE_BYTES: Final = 8192
 MAX_WARNINGS: Final = 5
 MAX_WARNING_CHARACTERS: Final = 120
 """The API server asks for at most 120 characters a warning and drops what is beyond 4 KiB (R8)."""
+
+MAX_ANNOTATION_BYTES: Final = 262_144
+"""All annotations of an object together, keys and values; the API server allows no more."""
 
 MAX_NODE_TERMS: Final = 64
 """Node selector terms of a Pod where several alternatives of ours meet several of its own (N3)."""

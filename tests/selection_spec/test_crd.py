@@ -93,6 +93,8 @@ def test_null_is_taken_where_the_model_takes_it(root: Json) -> None:
     assert nullable == {
         ".spec.health",
         ".spec.devices[].claim",
+        ".spec.devices[].output",
+        ".spec.devices[].resource",
         ".spec.priorities[].classNames",
         ".spec.priorities[].minValue",
         ".spec.devices[].tolerations[].effect",

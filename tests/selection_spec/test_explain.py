@@ -11,7 +11,8 @@ from selection_spec.demand import Demand, Kind, Need, Term
 from selection_spec.explain import explain, explain_container
 from selection_spec.grammar import parse_spec
 from selection_spec.labels import ARCH_LABEL, Operator, Requirement
-from selection_spec.resolve import NOTHING_KNOWN, Resolution, resolve
+from selection_spec.resolution import Resolution
+from selection_spec.resolve import NOTHING_KNOWN, resolve
 from selection_spec.rows import Policy
 from selection_spec.table import Table
 from tests.builders import make_row, make_table, pfn_table

@@ -248,7 +248,7 @@ def test_every_question_is_answered_as_by_asking_each_row(rows: list[Row], least
     for os in ("linux", "windows"):
         assert_same(index.by_os.get(os, 0), lambda row, os=os: row.os == os)  # type: ignore[misc]
     for resource in ("nvidia.com/gpu", "amd.com/gpu"):
-        found = index.by_resource.get(resource, 0)
+        found = index.by_pool.get(resource, 0)
         assert_same(found, lambda row, resource=resource: row.resource == resource)  # type: ignore[misc]
 
 

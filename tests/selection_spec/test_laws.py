@@ -739,7 +739,7 @@ def test_an_object_of_the_api_server_has_paths_and_no_lines() -> None:
     assert [problem.located("t") for problem in caught.value.problems] == [
         (
             "t: spec.devices[2].colour: unknown key colour; known here: name, aliases, vram, "
-            "perNode, cost, any, reserved, os, arch, nodes, tolerations, resource, claim"
+            "perNode, cost, any, reserved, os, arch, nodes, tolerations, output, resource, claim"
         ),
         't: spec.devices[10].vram: vram "80" is no nominal memory; write 80gb',
     ]

@@ -10,7 +10,8 @@ from selection_spec.availability import Availability, RowStatus
 from selection_spec.demand import Demand, Kind, Need, Term
 from selection_spec.grammar import parse_spec
 from selection_spec.labels import ARCH_LABEL, OS_LABEL, Operator, Requirement
-from selection_spec.resolve import NOTHING_KNOWN, Resolution, choose_policy, cure, resolve
+from selection_spec.resolution import Resolution
+from selection_spec.resolve import NOTHING_KNOWN, choose_policy, cure, resolve
 from selection_spec.rows import Policy
 from selection_spec.table import Table
 from tests.builders import GPU, make_row, make_table, pfn_table

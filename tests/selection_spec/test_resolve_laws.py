@@ -15,7 +15,8 @@ from selection_spec.denial import problems, warnings
 from selection_spec.explain import explain, explain_container
 from selection_spec.grammar import Spec
 from selection_spec.labels import ARCH_LABEL, OS_LABEL, Operator, Requirement
-from selection_spec.resolve import NOTHING_KNOWN, Resolution, cure, resolve
+from selection_spec.resolution import Resolution
+from selection_spec.resolve import NOTHING_KNOWN, cure, resolve
 from selection_spec.rows import Policy, Row
 from selection_spec.table import Table
 

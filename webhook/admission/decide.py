@@ -18,7 +18,7 @@ from webhook.admission.review import (
     read_review,
     unwritable,
 )
-from webhook.admission.translate import ADMISSION, Verdict, translate
+from webhook.admission.translate import ADMISSION, Context, Verdict, translate
 from webhook.jsonpatch import write
 from webhook.shapes import unreadable
 from webhook.snapshot import Snapshot
@@ -62,8 +62,13 @@ class _Judgement:
 _OTHER_OPERATION = _Judgement(Verdict.UNCHANGED, Reason.OTHER_OPERATION, "", "", [])
 
 
-def decide(document: object, snapshot: Snapshot) -> Decision:
-    """Answer an AdmissionReview; the same review and table give the same bytes.
+def decide(document: object, snapshot: Snapshot, context: Context = ADMISSION) -> Decision:
+    """Answer an AdmissionReview; the same review, context and table give the same bytes.
+
+    Args:
+        document: The review.
+        snapshot: The table, and what is known of its rows.
+        context: What the path that it came by says of the Pod: ``ADMISSION`` or ``KUEUE``.
 
     Raises:
         Undecidable: It is no AdmissionReview that can be answered, or its Pod is nested deeper than
@@ -74,21 +79,23 @@ def decide(document: object, snapshot: Snapshot) -> Decision:
         return _decision(review, _OTHER_OPERATION)
     pod = review.pod
     if not isinstance(pod, dict) or unreadable(pod):
-        return _decision(review, _judge(pod, snapshot))
+        return _decision(review, _judge(pod, context, snapshot))
     essence = essence_of(pod)
     try:
         key = orjson.dumps(essence)
+        if context.kueue:
+            key = b"kueue " + key
     except orjson.JSONEncodeError as error:
         raise unwritable(error) from error
     judgement = cast("_Judgement | None", snapshot.memo.get(key))
     if judgement is None:
-        judgement = _judge(essence, snapshot)
+        judgement = _judge(essence, context, snapshot)
         snapshot.memo.put(key, judgement, judgement.size)
     return _decision(review, judgement)
 
 
-def _judge(pod: object, snapshot: Snapshot) -> _Judgement:
-    outcome = translate(pod, ADMISSION, snapshot)
+def _judge(pod: object, context: Context, snapshot: Snapshot) -> _Judgement:
+    outcome = translate(pod, context, snapshot)
     operations = (
         write(pod, outcome.edits).operations if outcome.edits and isinstance(pod, dict) else []
     )

@@ -10,7 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from webhook.shapes import CONTAINER_LISTS
-from webhook.terms import MIRROR_ANNOTATION, REQUEST_ANNOTATION, SPEC_LABEL
+from webhook.terms import (
+    CLAIMS_ANNOTATION,
+    KUEUE_LABEL,
+    MIRROR_ANNOTATION,
+    REQUEST_ANNOTATION,
+    SPEC_LABEL,
+)
 
 _OF_POD = (
     "affinity",
@@ -19,12 +25,14 @@ _OF_POD = (
     "os",
     "priority",
     "priorityClassName",
+    "resourceClaims",
     "resources",
+    "schedulerName",
     "tolerations",
 )
 _OF_CONTAINER = ("name", "resources", "restartPolicy")
-_OF_LABELS = (SPEC_LABEL,)
-_OF_ANNOTATIONS = (MIRROR_ANNOTATION, REQUEST_ANNOTATION)
+_OF_LABELS = (SPEC_LABEL, KUEUE_LABEL)
+_OF_ANNOTATIONS = (MIRROR_ANNOTATION, REQUEST_ANNOTATION, CLAIMS_ANNOTATION)
 
 
 def essence_of(pod: dict[str, Any]) -> dict[str, Any]:

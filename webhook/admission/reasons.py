@@ -22,6 +22,8 @@ class Reason(StrEnum):
     OWN_SELECTORS = "OwnSelectors"
     OTHER_PLATFORM = "OtherPlatform"
     TOO_MANY_FOR_A_NODE = "TooManyForANode"
+    NO_CLAIM_POSSIBLE = "NoClaimPossible"
+    NO_DEVICE_CLASS = "NoDeviceClass"
     DAEMON_SET = "DaemonSet"
     NO_SUCH_PRIORITY = "NoSuchPriority"
     GOOD_TABLE = "GoodTable"
@@ -49,6 +51,8 @@ _SENTENCES = {
     Reason.OWN_SELECTORS: "The Pod's own selectors exclude every device that fits (N3, N4).",
     Reason.OTHER_PLATFORM: "The devices that fit are on another os or architecture (D10).",
     Reason.TOO_MANY_FOR_A_NODE: "No node has that many devices (D2).",
+    Reason.NO_CLAIM_POSSIBLE: "A claim cannot hold that many, or a node is given (C2, C6, N7).",
+    Reason.NO_DEVICE_CLASS: "The DeviceClass that the devices need does not exist (C3).",
     Reason.DAEMON_SET: "A DaemonSet picks its nodes before admission (N8).",
     Reason.NO_SUCH_PRIORITY: "The API server refuses the Pod's priority (D3).",
     Reason.GOOD_TABLE: "The selection table breaks no law.",
@@ -71,6 +75,10 @@ _BY_RULE = {
     "N4": Reason.OWN_SELECTORS,
     "D10": Reason.OTHER_PLATFORM,
     "D2": Reason.TOO_MANY_FOR_A_NODE,
+    "C2": Reason.NO_CLAIM_POSSIBLE,
+    "C6": Reason.NO_CLAIM_POSSIBLE,
+    "N7": Reason.NO_CLAIM_POSSIBLE,
+    "C3": Reason.NO_DEVICE_CLASS,
     "N8": Reason.DAEMON_SET,
     "D3": Reason.NO_SUCH_PRIORITY,
 }

@@ -10,13 +10,15 @@ from enum import StrEnum
 from typing import Any
 
 from selection_spec.errors import Level, Problem
-from selection_spec.resolve import PolicyChoice, Resolution, choose_policy
+from selection_spec.resolution import Resolution
+from selection_spec.resolve import PolicyChoice, choose_policy
 from selection_spec.rows import Policy
 from webhook.admission.reasons import Reason, reason_of_rule
 from webhook.jsonpatch import Edit
 from webhook.mutators import gpu
+from webhook.placement.claim import PodClaim
 from webhook.placement.node import NodePlacement
-from webhook.pods import PodRequest, daemon_set_of, is_mirror, read
+from webhook.pods import PodRequest, daemon_set_of, is_mirror, is_queued, read
 from webhook.shapes import unreadable
 from webhook.snapshot import Snapshot
 
@@ -41,6 +43,7 @@ class Context:
         priority: Stands in for ``spec.priority``.
         policy: Judge by this policy, whatever the priority says.
         refusal: Why the API server refuses the Pod before it asks us; admission never sees one.
+        kueue: Whether the Pod's namespace is Kueue's; its queue label says the same (C5).
     """
 
     is_template: bool = False
@@ -49,9 +52,11 @@ class Context:
     priority: int | None = None
     policy: Policy | None = None
     refusal: Problem | None = None
+    kueue: bool = False
 
 
 ADMISSION = Context()
+KUEUE = Context(kueue=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ class Outcome:
         choice: Its policy, None where it was not read.
         resolution: Every step of the resolution, None where it asks for nothing that resolves.
         placement: What was asked of the node, None where nothing was.
+        claims: The claims that it got (C1).
     """
 
     verdict: Verdict
@@ -77,6 +83,7 @@ class Outcome:
     choice: PolicyChoice | None = None
     resolution: Resolution | None = None
     placement: NodePlacement | None = None
+    claims: tuple[PodClaim, ...] = ()
 
 
 def translate(pod: object, context: Context, snapshot: Snapshot) -> Outcome:
@@ -96,6 +103,7 @@ def translate(pod: object, context: Context, snapshot: Snapshot) -> Outcome:
         return Outcome(Verdict.DENIED, reason, problems=(context.refusal,), request=request)
     choice = _policy(pod["spec"], context, snapshot)
     owner = context.daemon_set if context.is_template else daemon_set_of(pod)
+    request.queued = context.kueue or is_queued(pod)
     mutation = gpu.mutate(pod, request, choice, snapshot, daemon_set=owner)
     if mutation.problems:
         verdict, reason = Verdict.DENIED, reason_of_rule(mutation.problems[0].rule)
@@ -113,6 +121,7 @@ def translate(pod: object, context: Context, snapshot: Snapshot) -> Outcome:
         choice=choice,
         resolution=mutation.resolution,
         placement=mutation.placement,
+        claims=mutation.claims,
     )
 
 

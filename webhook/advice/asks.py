@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from selection_spec.availability import Availability
 from selection_spec.demand import Demand, Kind, Need
 from selection_spec.grammar import ANY, Spec
-from selection_spec.resolve import NOTHING_KNOWN, Resolution, resolve
+from selection_spec.resolution import Resolution
+from selection_spec.resolve import NOTHING_KNOWN, resolve
 from selection_spec.rows import Policy, Row
 from selection_spec.table import Table
 

@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from selection_spec.denial import problems, who
 from selection_spec.grammar import ANY, Spec
-from selection_spec.resolve import PolicyChoice, Resolution
+from selection_spec.resolution import Resolution
+from selection_spec.resolve import PolicyChoice
 from selection_spec.rows import Policy
 from selection_spec.table import Table
 from webhook.advice.asks import answer, rows_meant, specs_that_matter

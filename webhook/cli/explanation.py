@@ -8,7 +8,7 @@ from typing import Any
 
 from selection_spec.denial import few
 from selection_spec.explain import Fate, explain, explain_container
-from selection_spec.resolve import Resolution
+from selection_spec.resolution import Resolution
 from selection_spec.rows import Output, Policy
 from selection_spec.table import Table
 from webhook import marks

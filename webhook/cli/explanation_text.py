@@ -9,7 +9,7 @@ from textwrap import fill
 from selection_spec.denial import few
 from selection_spec.explain import Fate, explain
 from selection_spec.labels import Requirement, Toleration
-from selection_spec.resolve import Resolution
+from selection_spec.resolution import Resolution
 from selection_spec.table import Table
 from webhook.admission.messages import one_line
 from webhook.cli.explanation import Explanation, candidates, difference

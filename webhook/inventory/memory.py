@@ -6,15 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from selection_spec.nominal import MIB, TOLERANCE_PER_MILLE, least_mib
 from webhook.inventory.vendors import NVIDIA_PRODUCT
 
 REPLICAS: Final = "nvidia.com/gpu.replicas"
-
-_MIB = 1 << 20
-
-# Real cards have a little less than their data sheets say; 1.5 % takes in every card that is known
-# and keeps an 11 GiB card out of the 12 GB ones.
-_TOLERANCE_PER_MILLE = 985
 
 # The gigabytes on the boxes of cards, the largest first.
 _SOLD_GB: Final = (
@@ -38,14 +33,9 @@ _SHARE_KEYS = (REPLICAS, "cloud.google.com/gke-max-shared-clients-per-gpu")
 _SHARING = "nvidia.com/gpu.sharing-strategy"
 
 
-def least_mib(gigabytes: int) -> int:
-    """Return the MiB that a card of so many nominal gigabytes has at least: 24 → 22544."""
-    return gigabytes * 10**9 * _TOLERANCE_PER_MILLE // (1000 * _MIB)
-
-
 def most_gb(memory_mib: int) -> int:
     """Return the most nominal gigabytes that a card with so many MiB may have."""
-    most = memory_mib * _MIB * 1000 // (10**9 * _TOLERANCE_PER_MILLE)
+    most = memory_mib * MIB * 1000 // (10**9 * TOLERANCE_PER_MILLE)
     return most + 1 if least_mib(most + 1) <= memory_mib else most
 
 

@@ -1,4 +1,4 @@
-"""The gpu mutator: a GPU Selection Spec becomes a resource and a place (semantics N1 to N9)."""
+"""The gpu mutator: a GPU Selection Spec becomes devices and a place (semantics N1 to N9, C1)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any, cast
 
 from selection_spec.denial import few, problems, warnings, who
 from selection_spec.errors import Level, Problem
-from selection_spec.resolve import PolicyChoice, Resolution, resolve
-from selection_spec.rows import Row
+from selection_spec.resolution import Resolution
+from selection_spec.resolve import PolicyChoice, resolve
+from selection_spec.rows import CLAIMS, Row
 from webhook import marks
-from webhook.jsonpatch import Drop, Edit, Put
-from webhook.placement import node
+from webhook.jsonpatch import Drop, Edit, Extend, Put
+from webhook.placement import claim, node
 from webhook.pods import KEEP_THE_SPEC, Ask, PodRequest, demand_of
 from webhook.snapshot import Snapshot
 from webhook.terms import is_sibling
@@ -30,6 +31,7 @@ class Mutation:
     warnings: tuple[Problem, ...] = ()
     resolution: Resolution | None = None
     placement: node.NodePlacement | None = None
+    claims: tuple[claim.PodClaim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +72,16 @@ def mutate(
     wrong += (_with_origin(one, pod, request) for one in answer.problems)
     if wrong or answer.placement is None:
         return Mutation(problems=tuple(wrong), resolution=answer.resolution)
-    return _translated(pod, request, answer, answer.placement)
+    if claim.is_taken(answer.resolution):
+        return _with_claims(pod, request, answer, snapshot)
+    return _with_resource(pod, request, answer, answer.placement)
 
 
 def _answer_of(
     pod: dict[str, Any], request: PodRequest, choice: PolicyChoice, snapshot: Snapshot
 ) -> _Answer:
-    demand = demand_of(pod, request, snapshot.table)
+    table = snapshot.table
+    demand = replace(demand_of(pod, request, table), held=claim.held(pod, table))
     resolution = resolve(snapshot.table, demand, choice.policy, snapshot.availability)
     placement = None if resolution.failed else _plan(resolution, snapshot)
     return _Answer(resolution, placement, problems(resolution), warnings(resolution))
@@ -98,10 +103,10 @@ def _with_origin(problem: Problem, pod: dict[str, Any], request: PodRequest) -> 
 def _plan(resolution: Resolution, snapshot: Snapshot) -> node.NodePlacement:
     """Return the plan for the candidates; many demands have the same ones.
 
-    A plan follows from the table, its candidates (what the last step left) and which of them were
-    named, so that the memo is right to know it by these two sets.
+    A plan follows from the table, its candidates and which of them were named, so that the memo is
+    right to know it by these two sets.
     """
-    key = b"plan %x %x" % (resolution.steps[-1].after, resolution.named)
+    key = b"plan %x %x" % (resolution.kept, resolution.named)
     plan = cast("node.NodePlacement | None", snapshot.memo.get(key))
     if plan is None:
         plan = node.plan(resolution)
@@ -109,7 +114,52 @@ def _plan(resolution: Resolution, snapshot: Snapshot) -> node.NodePlacement:
     return plan
 
 
-def _translated(
+def _content(resolution: Resolution, count: int, snapshot: Snapshot) -> claim.Content:
+    """Return what a claim on the candidates asks for; many demands have the same ones."""
+    key = b"claim %x %d" % (resolution.kept, count)
+    content = cast("claim.Content | None", snapshot.memo.get(key))
+    if content is None:
+        content = claim.content(resolution, count)
+        # The text, and about as much again for the same as objects.
+        snapshot.memo.put(key, content, 4 * len(content.text))
+    return content
+
+
+def _with_claims(
+    pod: dict[str, Any], request: PodRequest, answer: _Answer, snapshot: Snapshot
+) -> Mutation:
+    resolution = answer.resolution
+    needs = [ask.need for ask in request.asks if ask.need is not None]
+    contents = [_content(resolution.of(need.name), need.count, snapshot) for need in needs]
+    claims = claim.pod_claims(pod, needs, contents)
+    wrong = tuple(claim.problems(pod, snapshot.table, needs, claims))
+    if wrong or answer.placement is None:
+        return Mutation(problems=wrong, resolution=resolution)
+    named = {container: one.name for one in claims for container in one.containers}
+    edits: list[Edit] = [*_zeros(request)]
+    for ask in request.asks:
+        if ask.need is not None:
+            edits += _without_key(ask)
+            path = ("spec", *ask.path, "resources", "claims")
+            edits.append(Extend(path, ({"name": named[ask.need.name]},), "C1"))
+    edits += claim.edits(pod, claims)
+    edits += node.edits(pod, answer.placement)
+    edits += marks.edits(pod, needs, resolution)
+    return Mutation(
+        edits=tuple(edits),
+        warnings=(
+            *answer.warnings,
+            *claim.warnings(pod),
+            *_neighbours(request, resolution.candidates[0]),
+            *request.warnings,
+        ),
+        resolution=resolution,
+        placement=answer.placement,
+        claims=claims,
+    )
+
+
+def _with_resource(
     pod: dict[str, Any], request: PodRequest, answer: _Answer, placement: node.NodePlacement
 ) -> Mutation:
     # With a node given, the scheduler is passed over: only the resource matters (N7).
@@ -157,7 +207,9 @@ def _neighbours(request: PodRequest, row: Row) -> Iterator[Problem]:
     """A6: raw devices beside a spec are allowed; only those of the chosen nodes are there."""
     for place, resource in request.neighbours:
         found = "it gets devices of the same node"
-        if not is_sibling(resource, frozenset((row.resource,))):
+        if row.pool == CLAIMS:
+            found = "that is counted apart from the Pod's claims"
+        elif not is_sibling(resource, frozenset((row.resource,))):
             found = f"nodes of {row.id} do not have that"
         text = f"{who(place)} asks for {resource} by itself; {found}"
         yield Problem(text, f"{place.path}.resources", rule="A6", level=Level.WARNING)

@@ -1,4 +1,4 @@
-"""Output ExtendedResource: node selectors, affinity, tolerations (semantics N2, N3, N5, N6, N9)."""
+"""Where a Pod may run: selectors, affinity, tolerations (semantics N2, N3, N5, N6, N9, C4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 from selection_spec.demand import Term
 from selection_spec.errors import Problem
 from selection_spec.labels import Toleration
-from selection_spec.resolve import Resolution
+from selection_spec.resolution import Resolution
+from selection_spec.rows import CLAIMS
 from webhook.jsonpatch import Edit, Extend, Put
 from webhook.selectors import (
     PREFERRED,
@@ -38,7 +39,11 @@ _HEALTH_PREFERENCE = {
 
 @dataclass(frozen=True, slots=True)
 class NodePlacement:
-    """What a resolution asks of a Pod, whatever the Pod already says."""
+    """What a resolution asks of a Pod, whatever the Pod already says.
+
+    Attributes:
+        terms: The candidates' nodes as alternatives; none where devices decide the node (C4).
+    """
 
     terms: tuple[Term, ...]
     tolerations: tuple[Toleration, ...]
@@ -49,7 +54,7 @@ def plan(resolution: Resolution) -> NodePlacement:
     """Write the candidates of a resolution in the Pod's terms."""
     rows = resolution.candidates
     return NodePlacement(
-        terms=alternatives(row.nodes for row in rows),
+        terms=() if rows[0].pool == CLAIMS else alternatives(row.nodes for row in rows),
         tolerations=_tolerations(resolution),
         preferred=tuple(_preferred(resolution)),
     )
@@ -73,7 +78,11 @@ def too_many_terms(pod: dict[str, Any], placement: NodePlacement) -> Problem | N
     spec = pod["spec"]
     terms = required_terms(spec)
     ours = placement.terms
-    if not terms or narrowed(terms, node_selector(spec), ours, MAX_NODE_TERMS) is not None:
+    if (
+        not ours
+        or not terms
+        or narrowed(terms, node_selector(spec), ours, MAX_NODE_TERMS) is not None
+    ):
         return None
     return Problem(
         f"the Pod's own node affinity has {len(terms)} terms and the devices that fit need "
@@ -86,6 +95,8 @@ def too_many_terms(pod: dict[str, Any], placement: NodePlacement) -> Problem | N
 
 def _required(spec: dict[str, Any], ours: Sequence[Term]) -> Iterator[Edit]:
     """N2 and N3: nodeSelector for one alternative of plain labels, else required affinity."""
+    if not ours:
+        return
     selector = node_selector(spec)
     if len(ours) == 1 and all(one.is_plain for one in ours[0]):
         for one in ours[0]:

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from webhook.admission.decide import Decision
 from webhook.admission.decide import decide as decide_pod
 from webhook.admission.tables import decide_table
+from webhook.admission.translate import KUEUE
 from webhook.snapshot import Snapshot
 from webhook.web.admit import Admit, Decide
 from webhook.web.fast_lane import FastLane
@@ -20,6 +21,9 @@ from webhook.web.state import WebState
 from webhook.web.status import Refusal, RefusedError, status_body
 
 DecidePod = Callable[[object, Snapshot], Decision]
+
+# Reviews carry no labels of namespaces, so those of Kueue come by a path of their own (C5).
+_decide_queued: DecidePod = partial(decide_pod, context=KUEUE)
 
 
 def create_app(
@@ -41,6 +45,7 @@ def create_app(
     )
     lanes = {
         "/mutate": Admit(_by_live_table(decide, state), state),
+        "/mutate/kueue": Admit(_by_live_table(_decide_queued, state), state),
         # A table of a thousand rows takes long enough to check for Pods to notice.
         "/validate": Admit(partial(decide_table, in_use=table_in_use), state, aside=True),
     }

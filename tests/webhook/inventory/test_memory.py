@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from selection_spec.nominal import least_mib
 from selection_spec.table import builtin_table
-from webhook.inventory.memory import card_mib, contradicts, least_mib, nominal_gb
+from webhook.inventory.memory import card_mib, contradicts, nominal_gb
 
 _WHOLE = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/gpu.memory": "81920"}
 

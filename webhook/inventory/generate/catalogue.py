@@ -12,9 +12,10 @@ from typing import Final
 
 from selection_spec.grammar import MAX_NAME, name_problem
 from selection_spec.labels import Operator
+from selection_spec.nominal import least_mib
 from selection_spec.rows import Row
 from selection_spec.table import Table
-from webhook.inventory.memory import least_mib, most_gb, nominal_gb
+from webhook.inventory.memory import most_gb, nominal_gb
 from webhook.inventory.vendors import PRODUCT_LABELS
 
 _SLICE = re.compile(

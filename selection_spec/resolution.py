@@ -1,0 +1,89 @@
+"""What becomes of a demand, as a value: every step, what it kept and what it dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from selection_spec.demand import Demand, Need
+from selection_spec.rows import Policy, Row
+from selection_spec.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a resolution: the rule, the rows that came in and those that it left."""
+
+    rule: str
+    before: int
+    after: int
+
+    @property
+    def dropped(self) -> int:
+        """The rows that this step took out."""
+        return self.before & ~self.after
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerRows:
+    """The rows that one container's spec stands for, as sets.
+
+    Attributes:
+        named: Rows that the spec's name stands for (G2), whatever their memory.
+        open: Those of them that take part (D6).
+        matching: Those of them with enough memory (G3).
+    """
+
+    need: Need
+    named: int
+    open: int
+    matching: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What became of a demand.
+
+    Attributes:
+        candidates: The rows that the Pod may use, in D8 order; empty if it is denied.
+        failed: The step that left nothing ("" if none did): G4, G5, D6, D1, N4, D10, C3, A2, C6,
+            D2.
+        named: The rows that any container named (D6, N9), as a set.
+        peaks: For each pool the most that the Pod holds at once (A7).
+        steps: Every step taken, in order; none where the containers went ``apart``.
+        skipped: Rows of tiers that live status skipped (D7), as a set.
+        left_out: Rows that differ from the first in output or resource (D9), as a set.
+        missing: Rows whose DeviceClass does not exist (C3), as a set.
+        apart: Where one node may carry several rows' devices and claims keep their own candidates
+            (D1): a resolution for each claim, in the order of their containers; else empty.
+    """
+
+    table: Table
+    demand: Demand
+    policy: Policy
+    candidates: tuple[Row, ...]
+    failed: str
+    named: int
+    containers: tuple[ContainerRows, ...]
+    steps: tuple[Step, ...]
+    peaks: Mapping[str, int]
+    skipped: int
+    left_out: int
+    missing: int
+    apart: tuple[Resolution, ...] = ()
+
+    @property
+    def kept(self) -> int:
+        """The candidates as a set."""
+        if not self.apart:
+            return self.steps[-1].after
+        return reduce(or_, (part.kept for part in self.apart))
+
+    def of(self, container: str) -> Resolution:
+        """Return the resolution that decided for a container: its own where they went apart."""
+        for one in self.apart:
+            if any(container == rows.need.name for rows in one.containers):
+                return one
+        return self
