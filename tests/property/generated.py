@@ -70,6 +70,18 @@ def row(random: Random) -> Json:
     return found
 
 
+def claim(number: int) -> Json:
+    """The claim of the so-manyth row of a table: of two drivers, known by all that there is."""
+    driver = ("gpu.nvidia.com", "gpu.nvidia.com", "gpu.amd.com")[number % 3]
+    known: tuple[Json, ...] = (
+        {"products": [f"Card {number}", f'Card {number} "x"']},
+        {},
+        {"selectors": [{"cel": {"expression": f"{number} == {number}"}}]},
+        {"products": [f"Card {number}"], "selectors": [{"cel": {"expression": "true"}}] * 2},
+    )
+    return {"deviceClassName": driver, "driver": driver, **known[number % len(known)]}
+
+
 def _one_label(random: Random) -> Json:
     return {"matchLabels": {"model": random.choice(LABELS["model"])}}
 

@@ -17,6 +17,8 @@ from tests.builders import UID, Json
 _PATHS = re.compile(
     r"""
       /spec/(?:initContainers|containers)/[0-9]+/resources/(?:limits|requests)(?:/[^/]+)?
+    | /spec/(?:initContainers|containers)/[0-9]+/resources/claims(?:/-)?
+    | /spec/resourceClaims(?:/-)?
     | /spec/nodeSelector(?:/[^/]+)?
     | /spec/tolerations(?:/-)?
     | /spec/affinity(?:/nodeAffinity)?
@@ -25,7 +27,7 @@ _PATHS = re.compile(
     | /spec/affinity/nodeAffinity/preferredDuringSchedulingIgnoredDuringExecution(?:/-)?
     | /metadata
     | /metadata/labels(?:/gpuspec\.preferred\.jp~1spec)?
-    | /metadata/annotations(?:/gpuspec\.preferred\.jp~1request)?
+    | /metadata/annotations(?:/gpuspec\.preferred\.jp~1(?:request|claims))?
     """,
     re.VERBOSE,
 )

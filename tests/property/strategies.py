@@ -32,24 +32,48 @@ _CONTAINERS = _from(
     sorted(generated.pool(generated.containers), key=lambda some: DOMAIN not in json.dumps(some))
 )
 _INIT_CONTAINERS = _from(generated.pool(generated.init_containers))
+_CLAIMS = st.sampled_from(
+    (
+        None,
+        [],
+        [{"name": "theirs", "resourceClaimName": "shared"}],
+        [{"name": "gpuspec-c0", "resourceClaimTemplateName": "theirs"}],
+    )
+)
 _NODES = _from(generated.pool(generated.node))
 _PLACES = st.integers(0, 13)
 _IDS = _from([(name, vram) for name in generated.ROW_NAMES for vram in generated.VRAMS])
 
 
-def table_documents(least_rows: int = 1) -> st.SearchStrategy[Json]:
-    """Documents of tables that obey every load-time law."""
+_OUTPUTS = ("ExtendedResource", "ExtendedResource", "ExtendedResource", "ResourceClaim", "mixed")
+
+
+def table_documents(least_rows: int = 1, output: str | None = None) -> st.SearchStrategy[Json]:
+    """Documents of tables that obey every load-time law, of one output or of any."""
     rows = st.lists(
         st.tuples(_IDS, _ROWS), min_size=least_rows, max_size=7, unique_by=lambda row: row[0]
     )
-    return st.builds(_table_document, rows, st.integers(0, 9))
+    return st.builds(
+        _table_document,
+        rows,
+        st.integers(0, 9),
+        st.sampled_from(_OUTPUTS if output is None else (output,)),
+    )
 
 
-def _table_document(rows: list[tuple[tuple[str, int], Json]], rare: int) -> Json:
+def _table_document(rows: list[tuple[tuple[str, int], Json]], rare: int, output: str) -> Json:
     spec: Json = {
         "priorities": [{"classNames": ["high"], "policy": "SmallestFit"}],
         "devices": [{"name": name, "vram": f"{vram}gb", **row} for (name, vram), row in rows],
     }
+    if output != "ExtendedResource":
+        for number, row in enumerate(spec["devices"]):
+            row["claim"] = generated.claim(number)
+            if output == "mixed" and number % 2:
+                row["output"] = "ResourceClaim"
+        if output == "ResourceClaim":
+            spec["output"] = output
+        spec["mixedNodes"] = rare in (6, 7)
     if rare == 8:
         spec["preferCheaper"] = False
     if rare == 9:
@@ -83,11 +107,20 @@ def pods() -> st.SearchStrategy[Json]:
             "affinity": _AFFINITY,
             "tolerations": _TOLERATIONS,
             "priorityClassName": st.just("high"),
+            "resourceClaims": _CLAIMS,
+            "schedulerName": st.sampled_from(("default-scheduler", "other")),
             "nodeName": st.sampled_from(("", "", "", "node-0")),
             "os": st.sampled_from(({"name": "linux"}, {"name": "linux"}, {"name": "windows"})),
         },
     )
-    metadata = st.sampled_from([{"name": "p"}, {"generateName": "p-", "labels": {"app": "x"}}, {}])
+    metadata = st.sampled_from(
+        [
+            {"name": "p"},
+            {"generateName": "p-", "labels": {"app": "x"}},
+            {"labels": {"kueue.x-k8s.io/queue-name": "q"}},
+            {},
+        ]
+    )
     return st.builds(_pod, metadata, spec)
 
 

@@ -60,7 +60,18 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 def translated() -> st.SearchStrategy[Case]:
-    """Cases whose Pod is placed by us, and whose own words the API server takes."""
+    """Cases whose Pod is placed by nodes, and whose own words the API server takes."""
+    return cases().filter(
+        lambda case: (
+            case.outcome.placement is not None
+            and not case.outcome.claims
+            and _is_valid(case.before)
+        )
+    )
+
+
+def placed() -> st.SearchStrategy[Case]:
+    """Cases whose Pod is placed by nodes or gets claims."""
     return cases().filter(
         lambda case: case.outcome.placement is not None and _is_valid(case.before)
     )
@@ -204,8 +215,8 @@ class TestTerms:
 class TestTolerations:
     """N5 and N9: appended, of the candidates only, never all-embracing."""
 
-    @pytest.mark.rule("N5", "N9")
-    @given(translated())
+    @pytest.mark.rule("N5", "N9", "C4")
+    @given(placed())
     def test_what_is_added(self, case: Case) -> None:
         before = case.before["spec"].get("tolerations") or []
         after = case.after["spec"].get("tolerations") or []
@@ -230,8 +241,8 @@ class TestTolerations:
 class TestPreferences:
     """N6: on nodes that are of one row each, cheaper scores higher."""
 
-    @pytest.mark.rule("N6")
-    @given(translated())
+    @pytest.mark.rule("N6", "C4")
+    @given(placed())
     def test_cheaper_scores_higher(self, case: Case) -> None:
         before, after = (
             ((pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}).get(PREFERRED) or []

@@ -56,12 +56,17 @@ _FIELDS = (
 )  # fmt: skip
 
 _REQUEST = "gpuspec.preferred.jp/request"
+_CLAIMS = "gpuspec.preferred.jp/claims"
 _ANNOTATIONS: tuple[Json | None, ...] = (
     {"note": "é\n"},
     {_REQUEST: "{"},
     {_REQUEST: '{"containers":[{"name":"x","spec":"y","count":1}]}'},
     {"kubernetes.io/config.mirror": "x"},
     None,
+    {_CLAIMS: "["},
+    {_CLAIMS: '{"a":1,"b":{"devices":{}},"":{}}'},
+    # The hash of an empty object is its name; what it holds is nothing that we write.
+    {_CLAIMS: '{"gpuspec-44136fa355b3678a1146ad16f7e8649e":{}}'},
 )
 
 # Shares of Pods that have a thing at all.
@@ -76,6 +81,8 @@ _HAS = {
     "os": 0.1,
     "resources": 0.05,
     "volumes": 0.7,
+    "resourceClaims": 0.1,
+    "schedulerName": 0.1,
 }
 
 
@@ -111,7 +118,10 @@ def _metadata(random: _Dice) -> Json:
     found = dict(found)
     if random.random() < 0.3:
         found["labels"] = random.choice(
-            ({"app": "x"}, {}, None, {"gpuspec.preferred.jp/spec": "gpu-any"})
+            (
+                *({"app": "x"}, {}, None, {"gpuspec.preferred.jp/spec": "gpu-any"}),
+                {"kueue.x-k8s.io/queue-name": "q"},
+            )
         )
     if random.random() < 0.3:
         found["annotations"] = random.choice(_ANNOTATIONS)
@@ -193,6 +203,16 @@ _SCALAR_FIELDS: dict[str, tuple[Any, ...]] = {
         "linux",
         {"name": 5},
     ),
+    "resourceClaims": (
+        [],
+        None,
+        [{"name": "gpuspec-c0", "resourceClaimName": "x"}],
+        [{"name": "gpuspec-c0"}, {"name": "gpuspec-c0-2"}, {"name": None}],
+        [{"name": "a", "resourceClaimTemplateName": "gpuspec-44136fa355b3678a1146ad16f7e8649e"}],
+        ["x"],
+        {"name": "x"},
+    ),
+    "schedulerName": ("default-scheduler", "other", "", None, 5, {}),
     "volumes": ([{"name": "data", "emptyDir": {}}], [], None),
 }
 

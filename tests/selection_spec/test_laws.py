@@ -764,12 +764,12 @@ def test_an_object_of_the_api_server_has_paths_and_no_lines() -> None:
         ),
         pytest.param(
             {"products": ["A30", "x" * 65]},
-            ["claim.products[1]: product", "has 65 characters, a device's attribute has 1 to 64"],
+            ["claim.products[1]: product", "has 65 bytes, a device's attribute has 1 to 64"],
             id="long product",
         ),
         pytest.param(
             {"products": [""]},
-            ['claim.products[0]: product ""', "has 0 characters"],
+            ['claim.products[0]: product ""', "has 0 bytes"],
             id="empty product",
         ),
         pytest.param(
