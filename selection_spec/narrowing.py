@@ -83,6 +83,8 @@ class Narrowing:
             table=self.table,
             demand=self.demand,
             policy=self.policy,
+            availability=self.availability,
+            within=self.within,
             candidates=self.table.select(rows),
             failed=failed,
             named=self.named,

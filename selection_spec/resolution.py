@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 
+from selection_spec.availability import Availability
 from selection_spec.demand import Demand, Need
 from selection_spec.rows import Policy, Row
 from selection_spec.table import Table
@@ -47,6 +48,7 @@ class Resolution:
     """What became of a demand.
 
     Attributes:
+        availability: What was known of the rows.
         candidates: The rows that the Pod may use, in D8 order; empty if it is denied.
         failed: The step that left nothing ("" if none did): G4, G5, D6, D1, N4, D10, C3, A2, C6,
             D2.
@@ -56,6 +58,7 @@ class Resolution:
         skipped: Rows of tiers that live status skipped (D7), as a set.
         left_out: Rows that differ from the first in output or resource (D9), as a set.
         missing: Rows whose DeviceClass does not exist (C3), as a set.
+        within: The rows that were looked at, as a set: all, or those of claims that went apart.
         apart: Where one node may carry several rows' devices and claims keep their own candidates
             (D1): a resolution for each claim, in the order of their containers; else empty.
     """
@@ -63,6 +66,8 @@ class Resolution:
     table: Table
     demand: Demand
     policy: Policy
+    availability: Availability = field(compare=False)
+    within: int
     candidates: tuple[Row, ...]
     failed: str
     named: int

@@ -118,7 +118,11 @@ def cure(resolution: Resolution) -> Row | None:
     """
     table = resolution.table
     opened = Narrowing(
-        table, resolution.demand, Policy.EVERY_FIT, NOTHING_KNOWN, Bounds(opened=table.index.all)
+        table,
+        resolution.demand,
+        Policy.EVERY_FIT,
+        resolution.availability,
+        Bounds(opened=table.index.all, within=resolution.within),
     )
     if opened.narrow():
         return None

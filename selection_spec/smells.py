@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from selection_spec.errors import Level, Problem
 from selection_spec.grammar import ANY
+from selection_spec.guards import claim_smells
 from selection_spec.laws import Found, Path, vram_gb
 from selection_spec.parts import pool_of
 from selection_spec.rows import CLAIMS
@@ -34,6 +35,7 @@ def smells(spec: TableSpec) -> Found:
     if spec.prefer_cheaper:
         yield from _dearer_though_smaller(spec)
     yield from _several_pools(spec)
+    yield from claim_smells(spec, _named(rows))
 
 
 def _warning(message: str, hint: str, rule: str = "") -> Problem:

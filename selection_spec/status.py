@@ -43,16 +43,21 @@ class RowStatus(_Part):
 
     id: str = Field(default="", description="The row: its name and vram, as in a100-80gb.")
     nodes: int = Field(default=0, description="Nodes that the row matches.")
-    devices: int = Field(default=0, description="Devices that the kubelets of these nodes offer.")
+    devices: int = Field(
+        default=0,
+        description="Devices that the kubelets of these nodes offer; those that the row's claim "
+        "recognises where they come from a DRA driver. Left out, as all counts of devices, where "
+        "that is not known.",
+    )
     usable: int = Field(default=0, description="Those that are healthy, occupied or not.")
     most_usable_on_a_node: int = Field(
         default=0, description="The most usable devices that one node has."
     )
-    free: int = Field(default=0, description="Usable devices that no Pod holds.")
+    free: int = Field(default=0, description="Usable devices that no Pod and no claim holds.")
     claim_devices: int = Field(
         default=0,
         description="Devices that the row's claim recognises in ResourceSlices; left out without "
-        "a claim.",
+        "a claim, and where that is not known.",
     )
     suspect: int = Field(default=0, description="Nodes that are better avoided.")
     reserved: bool = Field(default=False, description="Whether it is kept for Pods that name it.")
@@ -98,4 +103,9 @@ class TableStatus(_Part):
     rows: list[RowStatus] = Field(default=[], description="What each row matches.")
     unmatched_nodes: UnmatchedNodes = Field(
         default=UnmatchedNodes(), description="Nodes with GPUs that no row matches."
+    )
+    missing_device_classes: list[str] = Field(
+        default=[],
+        description="DeviceClasses that rows of output ResourceClaim ask for and that do not "
+        "exist; such rows are left out while others remain.",
     )

@@ -21,6 +21,7 @@ Json = dict[str, Any]
 
 DOMAIN = "preferred.jp"
 GPU = "nvidia.com/gpu"
+DRIVER = "gpu.nvidia.com"
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
 PFN_TABLE = Path(data.__file__).parent / "pfn-table.yaml"
@@ -184,6 +185,14 @@ def make_row(row_id: str, **fields: object) -> Json:
         "resource": GPU,
         **fields,
     }
+
+
+def claim_row(row_id: str, **fields: object) -> Json:
+    """Build a table row whose devices a DRA driver hands out; its product is called like it."""
+    claim = {"deviceClassName": DRIVER, "driver": DRIVER, "products": [row_id]}
+    row = make_row(row_id, output="ResourceClaim", claim=claim)
+    del row["resource"]
+    return {**row, **fields}
 
 
 def make_table(*rows: Json, **fields: object) -> Table:

@@ -17,7 +17,7 @@ from selection_spec.grammar import Spec
 from selection_spec.labels import ARCH_LABEL, OS_LABEL, Operator, Requirement
 from selection_spec.resolution import Resolution
 from selection_spec.resolve import NOTHING_KNOWN, cure, resolve
-from selection_spec.rows import Policy, Row
+from selection_spec.rows import Claim, Output, Policy, Row
 from selection_spec.table import Table
 
 EVERY, SMALLEST = Policy.EVERY_FIT, Policy.SMALLEST_FIT
@@ -43,6 +43,8 @@ def rows(draw: st.DrawFn) -> Row:
         reserved=draw(st.sampled_from([False, False, True])),
         os=draw(st.sampled_from(["linux", "linux", "windows"])),
         arch=draw(st.sampled_from(["amd64", "amd64", "arm64"])),
+        output=draw(st.sampled_from([Output.EXTENDED_RESOURCE, Output.RESOURCE_CLAIM])),
+        claim=draw(st.sampled_from([Claim("x", "x"), Claim("y", "y", ("p",))])),
     )
 
 
@@ -99,7 +101,10 @@ def demands(draw: st.DrawFn) -> Demand:
     raws = draw(st.lists(needs((Kind.MAIN,), with_spec=False), max_size=1))
     mains = draw(st.lists(needs((Kind.MAIN,), with_spec=True), min_size=1, max_size=2))
     os = draw(st.sampled_from(["linux", "linux", "linux", "windows"]))
-    return Demand((*inits, *raws, *mains), draw(terms), os)
+    if inits and draw(st.booleans()):  # one that may share a claim
+        inits = [replace(one, spec=mains[0].spec, count=mains[0].count) for one in inits]
+    named = (replace(one, name=f"c{n}") for n, one in enumerate((*inits, *raws, *mains)))
+    return Demand(tuple(named), draw(terms), os)
 
 
 policies = st.sampled_from(list(Policy))
@@ -189,7 +194,7 @@ def test_no_row_is_smaller_than_asked(table: Table, demand: Demand, policy: Poli
     resolution = resolve(table, demand, policy)
     assert bool(resolution.candidates) != bool(resolution.failed)
     for row in resolution.candidates:
-        assert row.per_node >= peak(demand.needs, row.resource)
+        assert row.per_node >= _need(row, demand)
         for need in demand.specs:
             assert need.spec is not None
             assert row.vram_gb >= (need.spec.min_gb or 0)
@@ -204,7 +209,7 @@ def test_candidates_stand_in_order_and_share_an_output(
     resolution = resolve(table, demand, policy)
     found = list(resolution.candidates)
     assert found == sorted(found, key=lambda row: row.order)
-    assert len({(row.output, row.resource) for row in found}) <= 1
+    assert len({_pool(row) for row in found}) <= 1
     assert resolve(table, demand, policy) == resolution
 
 
@@ -229,6 +234,23 @@ def _admitted(row: Row, found: tuple[Term, ...], keys: set[str]) -> bool:
     return any(
         all(_admits(one, _labels(row).get(one.key)) for one in term if one.key in keys)
         for term in found
+    )
+
+
+def _pool(row: Row) -> object:
+    is_claim = row.output is Output.RESOURCE_CLAIM
+    return row.output, None if is_claim else row.resource
+
+
+def _need(row: Row, demand: Demand) -> int:
+    """What a Pod holds at its peak if it gets a row (A7)."""
+    if row.output is not Output.RESOURCE_CLAIM:
+        return peak(demand.needs, row.resource)
+    mains = [(need.spec, need.count) for need in demand.specs if need.kind is Kind.MAIN]
+    return sum(
+        need.count
+        for need in demand.specs
+        if need.kind is not Kind.INIT or (need.spec, need.count) not in mains
     )
 
 
@@ -262,7 +284,7 @@ def _naively(table: Table, demand: Demand, policy: Policy, opened: Row | None = 
             ),
         ),
         ("A2", lambda _: any(one.per_node >= largest for one in left)),
-        ("D2", lambda row: row.per_node >= peak(demand.needs, row.resource)),
+        ("D2", lambda row: row.per_node >= _need(row, demand)),
     ]
     for rule, holds in steps:
         left = [row for row in left if holds(row)]
@@ -272,7 +294,7 @@ def _naively(table: Table, demand: Demand, policy: Policy, opened: Row | None = 
         smallest = min(row.vram_gb for row in left)
         left = [row for row in left if row.vram_gb == smallest]
     left.sort(key=lambda row: (row.cost, row.vram_gb, row.name))
-    return [row.id for row in left if row.resource == left[0].resource]
+    return [row.id for row in left if _pool(row) == _pool(left[0])]
 
 
 @pytest.mark.rule("D1", "D2", "D4", "D5", "D6", "D9", "D10", "A2", "G2", "G3", "G5", "N4")
@@ -305,6 +327,25 @@ def live(draw: st.DrawFn, table: Table) -> Availability:
     return Availability({row.id: draw(_statuses) for row in table.rows if draw(st.booleans())})
 
 
+@pytest.mark.rule("C3")
+@given(tables, demands(), policies, st.sampled_from([{"x"}, {"y"}, {"x", "y"}]))
+def test_rows_without_their_class_are_as_if_they_were_not_there(
+    table: Table, demand: Demand, policy: Policy, missing: set[str]
+) -> None:
+    def is_there(row: Row) -> bool:
+        assert row.claim is not None
+        return row.output is not Output.RESOURCE_CLAIM or row.claim.device_class not in missing
+
+    seeing = resolve(table, demand, policy, Availability(missing_classes=frozenset(missing)))
+    assert all(map(is_there, seeing.candidates))
+    rest = tuple(row for row in table.rows if is_there(row))
+    # Without the rows, their labels say nothing any more: that is N4's business.
+    if not rest or demand.terms != ((),):
+        return
+    without = resolve(replace(table, rows=rest), demand, policy)
+    assert [row.id for row in seeing.candidates] == [row.id for row in without.candidates]
+
+
 @pytest.mark.rule("D7")
 @given(tables, demands(), policies, st.data())
 def test_live_status_only_ever_moves_smallest_fit_to_a_larger_tier(
@@ -326,7 +367,7 @@ def test_live_status_only_ever_moves_smallest_fit_to_a_larger_tier(
     for row in table.select(seeing.skipped):
         assert row.vram_gb < seeing.candidates[0].vram_gb
     # What is used instead is not known to lack as well.
-    assert any(not status.lacks(row.id, seeing.peaks[row.resource]) for row in seeing.candidates)
+    assert any(not status.lacks(row.id, seeing.peaks[row.pool]) for row in seeing.candidates)
 
 
 @given(tables, demands(), policies, st.data())
@@ -339,7 +380,8 @@ def test_everything_has_words(
     found = problems(resolution)
     assert bool(found) == bool(resolution.failed)
     assert all(problem.message and problem.hint and problem.rule for problem in found)
-    assert bool(warnings(resolution)) == bool(resolution.skipped or resolution.left_out)
+    is_warned = resolution.skipped or resolution.left_out or resolution.missing
+    assert bool(warnings(resolution)) == bool(is_warned)
     fates = explain(resolution)
     assert [fate.row for fate in fates] == list(table.rows)
     assert all(fate.rule and fate.why for fate in fates)

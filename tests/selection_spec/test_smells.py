@@ -46,8 +46,10 @@ def test_rows_that_differ_in_nothing_but_name() -> None:
 @pytest.mark.rule("D1")
 def test_mixed_nodes_without_claims() -> None:
     assert smells(make_row("a30-24gb"), mixedNodes=True) == [
-        "spec.mixedNodes: mixedNodes changes nothing where no row has output ResourceClaim; "
-        "remove it"
+        (
+            "spec.mixedNodes: mixedNodes changes nothing where no row has output ResourceClaim; "
+            "remove it"
+        )
     ]
 
 
