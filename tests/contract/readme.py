@@ -9,6 +9,7 @@ import subprocess
 import sysconfig
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import yaml
 
@@ -26,6 +27,7 @@ _FILES = {
     "SelectionTable": "table.yaml",
     "Kustomization": f"{_MINE}/kustomization.yaml",
 }
+_TABLES = {"claims": "claims.yaml"}
 
 TEXT = (REPOSITORY / "README.md").read_text()
 
@@ -49,7 +51,12 @@ def write_files(folder: Path) -> None:
     for kind, body in _blocks():
         document = yaml.safe_load(body) if kind == "yaml" else None
         if isinstance(document, dict) and document.get("kind") in _FILES:
-            (folder / _FILES[document["kind"]]).write_text(body)
+            (folder / _file_of(document)).write_text(body)
+
+
+def _file_of(document: dict[str, Any]) -> str:
+    name = (document.get("metadata") or {}).get("name")
+    return _TABLES.get(name, _FILES[document["kind"]])
 
 
 def run(command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
