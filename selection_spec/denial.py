@@ -60,6 +60,8 @@ def problems(resolution: Resolution) -> tuple[Problem, ...]:
 
 def warnings(resolution: Resolution) -> tuple[Problem, ...]:
     """Return what is worth knowing about a Pod that is admitted (D7, D9, C3, C5)."""
+    if resolution.failed:
+        return ()
     found = []
     if any(step.rule == "C5" for part in _parts(resolution) for step in part.steps):
         used = _ids(resolution.candidates)

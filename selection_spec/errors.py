@@ -19,10 +19,11 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How bad a problem is: an error refuses, a warning only tells."""
+    """How bad a problem is: an error refuses, a warning only tells, a note needs no remedy."""
 
     ERROR = "error"
     WARNING = "warning"
+    NOTE = "note"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Problem:
         rule: The rule of the semantics that refuses it (``G4``), "" where none has a number.
         line: 1-based line in the source text, 0 where there is no text.
         column: 1-based column in the source text, 0 where there is no text.
-        level: Error or warning.
+        level: Error, warning or note.
     """
 
     message: str

@@ -116,6 +116,8 @@ class Narrowing:
                 break
             if rule not in ("D9", "C3") or rows & ~fitting:
                 self.steps.append(Step(rule, rows, rows & fitting))
+            if rule == "D9":
+                self.left_out = rows & ~fitting
             if rule == "C3":
                 self.missing = rows & ~fitting
             rows &= fitting

@@ -52,6 +52,8 @@ class PodRequest:
     """Containers without a spec that ask for devices by themselves, and by which resource (A6)."""
     queued: bool = False
     """Whether Kueue admits the Pod, which takes no claim with alternatives (C5)."""
+    nodes_first: bool = False
+    """Whether the Pod's node is chosen by its template, before there are any claims (N8)."""
 
     @property
     def is_empty(self) -> bool:

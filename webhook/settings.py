@@ -162,6 +162,7 @@ class ControllerSettings:
         table_name: The SelectionTable in use.
         listen: Where metrics and the probe are served, without TLS.
         certificates: Whether it issues the webhook's certificate.
+        template_grace_s: How long a ResourceClaimTemplate stays that no Pod names.
     """
 
     place: ClusterPlace
@@ -170,6 +171,7 @@ class ControllerSettings:
     table_name: str
     listen: Address
     certificates: bool = True
+    template_grace_s: float = 600.0
 
     def effective(self) -> dict[str, object]:
         """Return what holds, with the defaults, for the log; it has no secrets."""
@@ -180,4 +182,5 @@ class ControllerSettings:
             "table": self.table_name,
             "listen": str(self.listen),
             "certificates": self.certificates,
+            "templateGraceSeconds": self.template_grace_s,
         }

@@ -5,6 +5,7 @@ One file, so that one look tells what belongs to whom.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from selection_spec.laws import OUR_DOMAIN
@@ -29,6 +30,18 @@ KUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 
 TEMPLATES_PATH: Final = "/apis/resource.k8s.io/v1/resourceclaimtemplates"
 """Where the API server has all templates of claims; those of a namespace are below it."""
+
+CLAIM_TEMPLATES: Final = "ClaimTemplates"
+"""Condition of the table in use: no Pod waits for a ResourceClaimTemplate (C3)."""
+
+TEMPLATES_MADE: Final = f"{OUR_DOMAIN}/{CLAIM_TEMPLATES}"
+"""Condition of Pods that waited for theirs: writing it ends Kubernetes' own pause (C3)."""
+
+DEVICES_RESERVED: Final = "DevicesReserved"
+"""Reason of the Event on a Pod that waits for devices which were reserved since (N9)."""
+
+TEMPLATE_MISSING: Final = "ClaimTemplateMissing"
+"""Reason of the Event on a Pod that waits for a ResourceClaimTemplate (C3)."""
 
 RESERVED_TAINT: Final = f"{OUR_DOMAIN}/reserved"
 """Taint key on the nodes of reserved rows; the value is the row id (D6, N9)."""
@@ -60,7 +73,8 @@ TABLES_PATH: Final = f"/apis/{TABLE_API}/{TABLE_PLURAL}"
 
 SLICES_PATH: Final = "/apis/resource.k8s.io/v1/resourceslices"
 CLASSES_PATH: Final = "/apis/resource.k8s.io/v1/deviceclasses"
-"""What DRA drivers offer, and by which names it is asked for."""
+CLAIMS_PATH: Final = "/apis/resource.k8s.io/v1/resourceclaims"
+"""What DRA drivers offer, by which names it is asked for, and who holds what of it."""
 
 ALLOW_DELETE_ANNOTATION: Final = f"{OUR_DOMAIN}/allow-delete"
 """Annotation without which the table in use cannot be deleted (design §3)."""
@@ -103,6 +117,14 @@ MAX_ANNOTATION_BYTES: Final = 262_144
 
 MAX_NODE_TERMS: Final = 64
 """Node selector terms of a Pod where several alternatives of ours meet several of its own (N3)."""
+
+
+_TEMPLATE_NAME: Final = re.compile(r"gpuspec-[0-9a-f]{32}", re.ASCII)
+
+
+def is_template_name(name: object) -> bool:
+    """Tell whether a ResourceClaimTemplate is called as ours are: by a hash (C2)."""
+    return isinstance(name, str) and _TEMPLATE_NAME.fullmatch(name) is not None
 
 
 def is_sibling(resource: str, outputs: frozenset[str]) -> bool:

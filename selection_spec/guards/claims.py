@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from selection_spec.errors import Level, Problem
+from selection_spec.grammar import ANY
 from selection_spec.guards.reads import doubts
 from selection_spec.laws import Found, Path, vram_gb
 from selection_spec.parts import pool_of
@@ -79,9 +80,14 @@ def _too_many_kinds(spec: TableSpec, named: Mapping[str, Mapping[int, Path]]) ->
             if (claim := rows[number].claim) and pool_of(rows[number], spec.output) == CLAIMS
         ]
         if len(set(kinds)) > MAX_ALTERNATIVES:
-            count = f"{len(set(kinds))} kinds of devices by class and cost"
-            text = f"gpu-{name} is denied where it fits {count}, {MAX_ALTERNATIVES} fit a claim"
-            yield places[first], _warning(text, "give some the same cost", "C2")
+            text = (
+                f"gpu-{name} means {len(set(kinds))} kinds of devices, a claim names at most "
+                f"{MAX_ALTERNATIVES}, and more are denied"
+            )
+            hint = "give rows of one DeviceClass the same cost"
+            if len({kind[:2] for kind in kinds}) > MAX_ALTERNATIVES:
+                hint = "set any: false in some" if name == ANY else "use another name for some"
+            yield places[first], _warning(text, hint, "C2")
 
 
 def _not_preempted(spec: TableSpec) -> Found:
@@ -91,5 +97,6 @@ def _not_preempted(spec: TableSpec) -> Found:
             if Policy(rule.policy) is Policy.SMALLEST_FIT:
                 text = "Kubernetes does not preempt Pods for devices of claims"
                 hint = "count on priority to steer there, not to make room"
-                yield ("priorities", number, "policy"), _warning(text, hint, "C7")
+                note = Problem(text, hint=hint, rule="C7", level=Level.NOTE)
+                yield ("priorities", number, "policy"), note
                 return

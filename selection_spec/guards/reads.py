@@ -22,8 +22,15 @@ Doubt = tuple[str, str]
 Path = tuple[str, ...]
 """What of a device is meant: ``("attributes", domain, name)``, or as much of it as is said."""
 
-_OF_TEXTS: Final = frozenset({"contains", "endsWith", "lowerAscii", "matches", "startsWith"})
 _NOTHING: Final = {"semver": 'semver("0.0.0")', "quantity": 'quantity("0")'}
+
+# What reads a text from end to end. The API server knows that an attribute is short, but takes what
+# orValue() returns to be of any length, and refuses what that might cost.
+_COSTLY: Final = frozenset(
+    {"contains", "find", "lowerAscii", "matches", "replace", "split", "upperAscii"}
+)
+_CHEAP: Final = frozenset({"endsWith", "startsWith"})
+_COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 _WHOLE: Final = 3
 """Parts of the path of one attribute."""
 
@@ -49,7 +56,7 @@ def doubts(expression: str, driver: str) -> Iterator[Doubt]:
     """Yield what is doubtful in an expression that is asked of devices of a driver only."""
     try:
         tree = parse(expression)
-        found = [*_never(tree, driver), *_strange(tree, driver), *_unguarded(tree)]
+        found = [*_never(tree, driver), *_strange(tree, driver), *_unguarded(tree), *_costly(tree)]
     except NoCelError as error:
         found = [(f"the expression is no CEL: {error}", "no claim can be made with it")]
     except RecursionError:
@@ -63,25 +70,42 @@ def _never(tree: Node, driver: str) -> Iterator[Doubt]:
         sides = {_path(side, _Scope()): side for side in node.parts if node.kind == "=="}
         other = sides.get(())
         if ("driver",) in sides and other and other.kind == "text" and other.text != driver:
-            yield f'it is never true, device.driver is not "{other.text}"', f'write "{driver}"'
+            yield f'device.driver is never "{other.text}" there', f'write "{driver}"'
 
 
 def _strange(node: Node, driver: str) -> Iterator[Doubt]:
     """Yield domains that are not the driver's; Kubernetes' own is every driver's."""
     match _path(node, _Scope()):
         case (kind, domain) if domain != driver and not f".{domain}".endswith(".kubernetes.io"):
-            what = f"devices of {driver} are asked for {kind} of {domain}"
-            yield what, f'write "{driver}" unless they have them'
+            what = f"{driver} is asked for {kind} of {domain}"
+            yield what, f'write "{driver}" unless it has them'
     for part in node.parts:
         yield from _strange(part, driver)
 
 
 def _unguarded(tree: Node) -> Iterator[Doubt]:
     for (kind, domain, name), value in _reads(tree, _Scope(), "false"):
-        owner = f"device.{kind}[{json.dumps(domain, ensure_ascii=False)}]"
         default = _NOTHING["quantity"] if kind == "capacity" else value
-        form = f"{owner}.?{name}.orValue({default})" if default else f"has({owner}.{name}) && …"
-        yield f"{name} is read unguarded", f"write {form}"
+        optional = f"{_owner(kind, domain)}.?{name}.orValue({default})"
+        yield f"{name} is unguarded", f"write {optional if default else _has(kind, domain, name)}"
+
+
+def _costly(node: Node) -> Iterator[Doubt]:
+    match node:
+        case Node("method", function, (Node("method", "orValue", (optional, _)), *_)):
+            path = _path(optional, _Scope())
+            if function in _COSTLY and len(path) == _WHOLE:
+                yield f"orValue().{function}() is too costly", f"write {_has(*path)}"
+    for part in node.parts:
+        yield from _costly(part)
+
+
+def _owner(kind: str, domain: str) -> str:
+    return f"device.{kind}[{json.dumps(domain, ensure_ascii=False)}]"
+
+
+def _has(kind: str, domain: str, name: str) -> str:
+    return f"has({_owner(kind, domain)}.{name}) && …"
 
 
 def _path(node: Node, scope: _Scope) -> Path:
@@ -141,12 +165,18 @@ def _inside(node: Node, scope: _Scope, value: str) -> Iterator[tuple[Node, _Scop
 
 
 def _value_beside(part: Node, node: Node) -> str:
-    """Return a value of a part's type, by what stands beside it."""
-    if node.kind == "!":
-        return "false"
-    if node.kind == "method" and node.text in _OF_TEXTS:
-        return '""'
-    return next(filter(None, (_value_like(one) for one in node.parts if one is not part)), "")
+    """Return a value of a part's type that may stand in its place, by what stands beside it."""
+    beside = next(filter(None, (_value_like(one) for one in node.parts if one is not part)), "")
+    match node.kind:
+        case "!":
+            return "false"
+        case "in" if part is node.parts[-1]:
+            return ""  # a list of them
+        case "method" if node.text in _CHEAP:
+            return '""'
+        case "method":
+            return beside if beside in _NOTHING.values() else ""
+    return beside if node.kind in _COMPARISONS else ""
 
 
 def _value_like(node: Node) -> str:

@@ -55,7 +55,7 @@ def write_files(folder: Path) -> None:
 
 
 def _file_of(document: dict[str, Any]) -> str:
-    name = (document.get("metadata") or {}).get("name")
+    name = str((document.get("metadata") or {}).get("name"))
     return _TABLES.get(name, _FILES[document["kind"]])
 
 

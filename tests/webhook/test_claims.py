@@ -469,6 +469,7 @@ class TestMixedNodes:
             "would have to share the node of the Pod's other devices; ask for one kind of device, "
             "or use several Pods"
         )
+        assert warned(asking(any=1), table) == ["left out, as they are not claims: b-24gb"]
         alone = admitted(make_pod().container("two", b=1), table)
         assert alone["spec"]["nodeSelector"] == {"gpu-model": "b-24gb"}
 

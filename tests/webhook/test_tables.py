@@ -78,6 +78,27 @@ def test_a_good_table_is_stored(document: Json) -> None:
     assert decision.dry_run is (document["request"].get("dryRun") is True)
 
 
+_CLAIM = {"deviceClassName": "gpu.nvidia.com", "driver": "gpu.nvidia.com", "products": ["A"]}
+
+
+@pytest.mark.rule("R6", "R8", "D9")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("ExtendedResource", "ResourceClaim"), ("ResourceClaim", "ExtendedResource")],
+    ids=["to claims", "and back"],
+)
+def test_a_row_may_go_from_one_output_to_the_other(old: str, new: str) -> None:
+    other = make_row("v100-16gb")
+    before, after = (
+        table(make_row("a100-80gb", claim=_CLAIM, output=output), other) for output in (old, new)
+    )
+    response = answer(review("UPDATE", after, before))
+    assert response["allowed"] is True
+    left_out = "gpu-any gives nvidia.com/gpu only, never a100-80gb (ResourceClaim); set any: false"
+    warned = [] if new == "ExtendedResource" else [f"{left_out} there"]
+    assert response.get("warnings", []) == warned
+
+
 @pytest.mark.rule("R6", "G3", "G6")
 @pytest.mark.parametrize("operation", ["CREATE", "UPDATE"])
 def test_every_problem_is_named_with_its_path_and_its_row(operation: str) -> None:
@@ -108,7 +129,10 @@ def test_every_problem_is_named_with_its_path_and_its_row(operation: str) -> Non
         "spec.devices[2].name: name is missing",
         "spec.devices[2].nodes: nodes is missing",
         "spec.devices[2].perNode: perNode is missing",
-        "spec.devices[2].resource: resource is missing",
+        (
+            "spec.devices[2].resource: resource is missing, output is ExtendedResource; write the "
+            "resource of the device plugin, such as nvidia.com/gpu"
+        ),
     ]
 
 

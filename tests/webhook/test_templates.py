@@ -64,6 +64,8 @@ def _request(**fields: object) -> Json:
     return spec
 
 
+_NO_OBJECT = "an object with deviceClassName, selectors, allocationMode, count is missing"
+_NO_ALTERNATIVE = _NO_OBJECT.replace("with ", "with name, ")
 _AS_WE_WRITE = "its selectors, allocationMode or count are not as we write them"
 
 
@@ -76,6 +78,10 @@ _AS_WE_WRITE = "its selectors, allocationMode or count are not as we write them"
         ({"devices": []}, "an object with requests is missing"),
         ({"devices": {"requests": []}}, "it does not have exactly one request"),
         ({"devices": {"requests": ["x"]}}, "an object with name, exactly is missing"),
+        ({"devices": {"requests": [5]}}, "an object with name, exactly is missing"),
+        ({"devices": {"requests": [{"name": "gpu", "exactly": 5}]}}, _NO_OBJECT),
+        (_request(firstAvailable=[5]), _NO_ALTERNATIVE),
+        (_changed(selectors=[{"cel": {"expression": "\ud800"}}]), _AS_WE_WRITE),
         ({"devices": {**_SPEC["devices"], "config": []}}, "it holds config"),
         ({"devices": {**_SPEC["devices"], "constraints": []}}, "it holds constraints"),
         (_request(exactly={}), "it holds exactly"),
@@ -132,4 +138,6 @@ def test_what_the_pod_does_not_name_is_not_wanted(claims: object) -> None:
 
     assert wanted(pod) == {}
     assert wanted({}) == {}
-    assert wanted({"metadata": None, "spec": None}) == {}
+    odds: tuple[object, ...] = (None, 5, [], {"annotations": 5, "resourceClaims": {"x": 5}})
+    for odd in odds:
+        assert wanted({"metadata": odd, "spec": odd}) == {}

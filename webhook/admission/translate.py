@@ -44,6 +44,8 @@ class Context:
         policy: Judge by this policy, whatever the priority says.
         refusal: Why the API server refuses the Pod before it asks us; admission never sees one.
         kueue: Whether the Pod's namespace is Kueue's; its queue label says the same (C5).
+        nodes_first: Whether its nodes are chosen by the template, as a DaemonSet does: then the
+            devices of a claim cannot decide the node, and C4 does not hold (N8).
     """
 
     is_template: bool = False
@@ -53,6 +55,7 @@ class Context:
     policy: Policy | None = None
     refusal: Problem | None = None
     kueue: bool = False
+    nodes_first: bool = False
 
 
 ADMISSION = Context()
@@ -104,6 +107,7 @@ def translate(pod: object, context: Context, snapshot: Snapshot) -> Outcome:
     choice = _policy(pod["spec"], context, snapshot)
     owner = context.daemon_set if context.is_template else daemon_set_of(pod)
     request.queued = context.kueue or is_queued(pod)
+    request.nodes_first = context.nodes_first
     mutation = gpu.mutate(pod, request, choice, snapshot, daemon_set=owner)
     if mutation.problems:
         verdict, reason = Verdict.DENIED, reason_of_rule(mutation.problems[0].rule)

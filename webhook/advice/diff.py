@@ -8,6 +8,7 @@ from selection_spec.errors import Level, Problem
 from selection_spec.table import Table
 from webhook.advice.asks import Ask
 from webhook.advice.diff_nodes import Matched
+from webhook.advice.moves import Move
 from webhook.advice.owners import OwnerChange
 from webhook.advice.row_changes import TableChanges
 from webhook.advice.spec_changes import SpecChange
@@ -66,6 +67,7 @@ class Diff:
 
     Attributes:
         asks: Every request that was compared.
+        moves: Rows that are taken by claims from now on, or no longer.
         specs: Those that are answered otherwise now.
         nodes: None where the nodes are not known.
         pods: None where no Pods were given.
@@ -77,6 +79,7 @@ class Diff:
     changes: TableChanges
     asks: tuple[Ask, ...]
     specs: tuple[SpecChange, ...]
+    moves: tuple[Move, ...] = ()
     nodes: NodesReport | None = None
     pods: PodsReport | None = None
     manifests: tuple[ManifestChange, ...] | None = None
@@ -85,6 +88,7 @@ class Diff:
     def levels(self) -> frozenset[Level]:
         """How bad it is: an error where something that works would stop working."""
         found = [one.level for one in self.specs]
+        found += [one.level for move in self.moves for one in move.problems]
         found += [one.level for one in self.nodes.problems] if self.nodes else []
         found += [one.verdict.level for one in self.pods.owners] if self.pods else []
         found += [one.verdict.level for one in self.manifests or ()]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from selection_spec.errors import Level
+from selection_spec.errors import Level, Problem
 from selection_spec.table import Table
 from webhook.advice.diff import Diff, ManifestChange, NodesReport, PodsReport
 from webhook.advice.diff_nodes import Matched
+from webhook.advice.moves import Move
 from webhook.advice.owners import OwnerChange
 from webhook.advice.row_changes import FieldChange, TableChanges
 from webhook.advice.spec_changes import SpecChange
@@ -28,6 +29,7 @@ def as_json(diff: Diff) -> Json:
         "worst": _worst(diff.levels),
         "settings": [_field(one) for one in diff.changes.settings],
         "rows": _rows(diff.changes),
+        "moves": [_move(one) for one in diff.moves],
         "specs": [_spec(one) for one in diff.specs],
     }
     if diff.nodes is not None:
@@ -61,6 +63,25 @@ def _field(one: FieldChange) -> Json:
     return {"field": one.field, "old": one.before, "new": one.after}
 
 
+def _move(move: Move) -> Json:
+    before, after = move.quota
+    result: Json = {
+        "rows": list(move.rows),
+        "old": move.before,
+        "new": move.after,
+        "deviceClass": move.device_class,
+        "quota": {"old": before, "new": after},
+        "problems": [_problem(one) for one in move.problems],
+    }
+    if move.devices is not None:
+        result |= {"devices": move.devices, "nodes": move.nodes}
+    return result
+
+
+def _problem(one: Problem) -> Json:
+    return {"level": one.level.value, "text": one.text()}
+
+
 def _spec(one: SpecChange) -> Json:
     result: Json = {
         "spec": str(one.ask.spec),
@@ -72,6 +93,8 @@ def _spec(one: SpecChange) -> Json:
         "lost": list(one.shift.lost),
         "gained": list(one.shift.gained),
     }
+    if one.left_out:
+        result["leftOut"] = list(one.left_out)
     if one.served is not None:
         result["nodes"] = {
             "old": one.served.before,
@@ -88,7 +111,7 @@ def _nodes(nodes: NodesReport) -> Json:
         "withGpus": nodes.gpu_nodes,
         "old": _matched(nodes.old),
         "new": _matched(nodes.new),
-        "problems": [{"level": one.level.value, "text": one.text()} for one in nodes.problems],
+        "problems": [_problem(one) for one in nodes.problems],
     }
 
 

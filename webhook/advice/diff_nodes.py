@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from selection_spec.denial import few
-from selection_spec.rows import Row
+from selection_spec.rows import CLAIMS, Row
 from selection_spec.table import Table
+from webhook.advice.homes import Homes
 from webhook.advice.words import counted, number
+from webhook.inventory.claims import Offered
 from webhook.inventory.facts import NodeFacts, Taint
-from webhook.inventory.matching import Matcher
 from webhook.inventory.taints import is_own, is_transient, keeps_pods_away, tolerated
 from webhook.inventory.vendors import gpus
 
@@ -54,11 +55,14 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Nodes that are alike to both tables; row ids by table, the old one's first."""
+    """Nodes that are alike to both tables.
 
-    rows: tuple[frozenset[str], frozenset[str]]
+    Attributes:
+        rows: By table, the old one's first: ids of its rows, and how many devices they have there.
+    """
+
+    rows: tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]
     taints: tuple[Taint, ...]
-    devices: tuple[tuple[str, int], ...]
     has_gpus: bool
 
 
@@ -69,16 +73,18 @@ class Grounds:
     go with a node's state, or that we place ourselves, do not.
     """
 
-    def __init__(self, old: Table, new: Table, nodes: Iterable[NodeFacts]) -> None:
+    def __init__(
+        self, old: Table, new: Table, nodes: Iterable[NodeFacts], offers: Offered | None = None
+    ) -> None:
         self._tables = old, new
-        matchers = Matcher(old), Matcher(new)
+        homes = Homes(old, offers), Homes(new, offers)
         resources = old.resources | new.resources
-        self._groups = Counter(_group(node, matchers, resources) for node in nodes)
-        self._of_row: tuple[dict[str, list[_Group]], ...] = ({}, {})
+        self._groups = Counter(_group(node, homes, resources) for node in nodes)
+        self._of_row: tuple[dict[str, list[tuple[_Group, int]]], ...] = ({}, {})
         for group in self._groups:
             for rows, of_row in zip(group.rows, self._of_row, strict=True):
-                for row in rows:
-                    of_row.setdefault(row, []).append(group)
+                for row, devices in rows:
+                    of_row.setdefault(row, []).append((group, devices))
 
     @property
     def gpu_nodes(self) -> int:
@@ -88,7 +94,9 @@ class Grounds:
     @property
     def sizes(self) -> frozenset[int]:
         """How many devices single nodes have: counts beyond one find fewer nodes."""
-        return frozenset(count for group in self._groups for _, count in group.devices)
+        return frozenset(
+            count for group in self._groups for rows in group.rows for _, count in rows if count
+        )
 
     def matched(self) -> tuple[Matched, Matched]:
         """Return what each table matches, the old one's first."""
@@ -138,9 +146,8 @@ class Grounds:
     def _usable(self, side: int, rows: Sequence[Row], count: int) -> Iterator[_Group]:
         """Yield the nodes of rows that have the devices and keep nobody away who gets the rows."""
         for row in rows:
-            for group in self._of_row[side].get(row.id, ()):
-                enough = dict(group.devices).get(row.resource, 0) >= count
-                if enough and not _barrier(group.taints, row, rows):
+            for group, devices in self._of_row[side].get(row.id, ()):
+                if devices >= count and not _barrier(group.taints, row, rows):
                     yield group
 
     def _reasons(
@@ -153,15 +160,19 @@ class Grounds:
         kept = {row.id: row for row in after}
         found: Counter[str] = Counter()
         for group in lost:
-            mine = (successors.get(row.id, "") for row in before if row.id in group.rows[0])
+            there = dict(group.rows[0])
+            mine = (successors.get(row.id, "") for row in before if row.id in there)
             still = [kept[row] for row in mine if row in kept]
             if still:
                 found[_reason(group, still, after)] += self._groups[group]
         return tuple(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
 
-def _group(node: NodeFacts, matchers: tuple[Matcher, Matcher], resources: frozenset[str]) -> _Group:
-    old, new = (frozenset(row.id for row in one.rows_of(node)) for one in matchers)
+def _group(node: NodeFacts, homes: tuple[Homes, Homes], resources: frozenset[str]) -> _Group:
+    old, new = (
+        frozenset((row.id, devices) for row, devices in one.counts_of(node).items())
+        for one in homes
+    )
     return _Group(
         rows=(old, new),
         taints=tuple(
@@ -169,21 +180,23 @@ def _group(node: NodeFacts, matchers: tuple[Matcher, Matcher], resources: frozen
             for taint in node.taints
             if keeps_pods_away(taint) and not is_own(taint) and not is_transient(taint)
         ),
-        devices=tuple(
-            sorted((name, count) for name, count in node.capacity.items() if name in resources)
-        ),
-        has_gpus=bool(gpus(node, resources)),
+        has_gpus=bool(gpus(node, resources)) or any(count for _, count in old | new),
     )
 
 
 def _reason(group: _Group, still: Sequence[Row], after: Sequence[Row]) -> str:
     """Say why nodes of rows that stayed cannot serve a request any more."""
-    rows = [row for row in after if row.id in group.rows[1]]
+    there = dict(group.rows[1])
+    rows = [row for row in after if row.id in there]
     if not rows:
+        if any(row.pool == CLAIMS for row in still):
+            return f"claims for {few(row.id for row in still)} recognise no device there"
         return f"their labels are not those of {few(row.id for row in still)}"
     taint = _barrier(group.taints, rows[0], after)
     if taint is not None:
         return f"taint {taint} is not tolerated"
+    if rows[0].pool == CLAIMS:
+        return "they do not have that many devices for one claim"
     return f"they do not have the {rows[0].resource}"
 
 

@@ -10,6 +10,7 @@ from selection_spec.grammar import Spec
 from selection_spec.rows import Policy
 from webhook.advice.diff import Diff, ManifestChange, NodesReport, PodsReport
 from webhook.advice.diff_nodes import Matched, Served
+from webhook.advice.moves import Move, meaning
 from webhook.advice.owners import OwnerChange
 from webhook.advice.row_changes import FieldChange, TableChanges
 from webhook.advice.spec_changes import SpecChange
@@ -55,6 +56,7 @@ class _Report:
         yield f"{diff.old.name} {diff.old.digest} → {diff.new.name} {diff.new.digest}"
         sections = (
             ("Table", self._table(diff)),
+            ("Outputs", self._moves(diff.moves)),
             (_nodes_head(diff.nodes), self._nodes(diff.nodes)),
             ("Specs", self._specs(diff)),
             (_pods_head(diff.pods), self._pods(diff.pods)),
@@ -104,6 +106,14 @@ class _Report:
                 self.cut = True
                 yield f"  and {counted(rest, 'more row')}: {field}"
 
+    def _moves(self, moves: Iterable[Move]) -> Iterator[str]:
+        for move in moves:
+            yield wrapped(f"{self._some(list(move.rows), self.few)}: {_way(move)}", "  ", "    ")
+            for text in meaning(move):
+                yield wrapped(text, "    ", "      ")
+            for one in move.problems:
+                yield wrapped(f"{one.level}: {one.text()}", "    ", "      ")
+
     def _nodes(self, nodes: NodesReport | None) -> Iterator[str]:
         if nodes is None:
             return
@@ -142,6 +152,10 @@ class _Report:
             for verb, ids in (("loses", one.shift.lost), ("gains", one.shift.gained))
             if ids and not (is_new and verb == "loses")
         ]
+        if one.left_out:
+            ids, has = list(one.left_out), "has" if len(one.left_out) == 1 else "have"
+            others = f"{has} another output than {one.after[0]}"
+            parts.append(f"D9: {self._some(ids, self.few)} {others}")
         if not one.after:
             parts.append("nothing is left")
         elif served is not None:
@@ -200,6 +214,12 @@ def _nodes_said(served: Served) -> Iterator[str]:
         yield f"no node could serve it, now {number(served.after)} can"
     elif str(served):
         yield str(served)
+
+
+def _way(move: Move) -> str:
+    """Say which way rows go: ``nvidia.com/gpu → claims (DeviceClass gpu.nvidia.com)``."""
+    claims = f"claims (DeviceClass {move.device_class})"
+    return f"{move.before} → {claims}" if move.to_claims else f"{claims} → {move.after}"
 
 
 def _idle(count: int) -> str:

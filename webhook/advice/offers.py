@@ -10,7 +10,7 @@ from selection_spec.denial import problems, who
 from selection_spec.grammar import ANY, Spec
 from selection_spec.resolution import Resolution
 from selection_spec.resolve import PolicyChoice
-from selection_spec.rows import Policy
+from selection_spec.rows import CLAIMS, Policy, Row
 from selection_spec.table import Table
 from webhook.advice.asks import answer, rows_meant, specs_that_matter
 from webhook.advice.supply import Pool, Supply
@@ -40,6 +40,7 @@ class Offer:
             not known.
         node: That node, "" where it is not known.
         away: Devices on nodes where nothing can start, by the reason.
+        charged: What one such Pod is charged for in a ResourceQuota: keys and amounts.
         start: Whether it would start now.
     """
 
@@ -53,6 +54,7 @@ class Offer:
     largest: int
     node: str
     away: tuple[tuple[str, int], ...]
+    charged: tuple[tuple[str, int], ...]
     start: Start
 
     @property
@@ -102,6 +104,7 @@ class Market:
             largest=largest,
             node=best.node if best is not None else "",
             away=_away(pools, shut),
+            charged=tuple((key, count) for key in _quota_keys(resolution.candidates)),
             start=start,
         )
 
@@ -167,6 +170,19 @@ class Market:
                     yield self.offer(Spec(row.name, row.vram_gb), offer.count)
 
 
+def _quota_keys(rows: Iterable[Row]) -> Iterable[str]:
+    """Return what a ResourceQuota counts for a Pod that may use some rows (k8s).
+
+    Of a claim every alternative is charged: each DeviceClass for as many devices as it might give.
+    """
+    return dict.fromkeys(
+        f"{row.claim.device_class}.deviceclass.resource.k8s.io/devices"
+        if row.pool == CLAIMS and row.claim is not None
+        else f"requests.{row.resource}"
+        for row in rows
+    )
+
+
 def _pools(supply: Supply, resolution: Resolution) -> tuple[list[Pool], list[tuple[Pool, Taint]]]:
     """Return the pools of the Pod's rows; and those that a taint shuts to it, with the taint."""
     if not resolution.candidates:
@@ -175,7 +191,7 @@ def _pools(supply: Supply, resolution: Resolution) -> tuple[list[Pool], list[tup
     tolerations = plan(resolution).tolerations
     open_ones, shut = [], []
     for pool in supply.pools:
-        if candidates.isdisjoint(pool.rows) or not pool.total:
+        if candidates.isdisjoint(pool.rows) or not (pool.total or pool.most_usable):
             continue
         barrier = next((one for one in pool.taints if not tolerated(one, tolerations)), None)
         if barrier is None:
@@ -192,6 +208,7 @@ def _away(pools: Iterable[Pool], shut: Iterable[tuple[Pool, Taint]]) -> tuple[tu
         for reason, devices in pool.away.items():
             away[reason] = away.get(reason, 0) + devices
     for pool, taint in shut:
-        reason = f"tainted {taint}"
-        away[reason] = away.get(reason, 0) + pool.total
+        if pool.total:
+            reason = f"tainted {taint}"
+            away[reason] = away.get(reason, 0) + pool.total
     return tuple(sorted(away.items(), key=lambda item: (-item[1], item[0])))

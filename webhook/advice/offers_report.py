@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from webhook.advice.offers import Instead, Market, Offer, Start
+from webhook.advice.supply import TAINTED_DEVICES
 from webhook.advice.words import WIDTH, number, some, wrapped
 
 Json = dict[str, Any]
@@ -90,6 +91,8 @@ def _answer(offer: Offer, instead: Sequence[Instead]) -> Iterator[str]:
         yield f"{offer.request}: {_verdict(offer)}"
         rows = some(offer.candidates, _NAMED)
         yield wrapped(f"{rows}: {_figures(offer)}", "  ", "  ")
+        charged = ", ".join(f"{key}: {number(amount)}" for key, amount in offer.charged)
+        yield wrapped(f"a quota counts {charged}", "  ", "    ")
     if instead:
         yield "  would start now:" if instead[0].offer.start is Start.YES else "  may start now:"
         for one in instead:
@@ -114,8 +117,12 @@ def _figures(offer: Offer) -> str:
     on = f" ({offer.node})" if offer.node else ""
     free = f"{number(offer.free)} of {number(offer.total)} free"
     largest = f"at most {number(offer.largest)} on one node{on}"
-    away = [f"{number(devices)} on nodes that are {reason}" for reason, devices in offer.away]
-    return ", ".join((free, largest, *away))
+    return ", ".join((free, largest, *(_away(*one) for one in offer.away)))
+
+
+def _away(reason: str, devices: int) -> str:
+    where = "" if reason == TAINTED_DEVICES else "on nodes "
+    return f"{number(devices)} {where}that are {reason}"
 
 
 def _offer(offer: Offer) -> Json:
@@ -130,5 +137,6 @@ def _offer(offer: Offer) -> Json:
         "free": offer.free,
         "largestFree": offer.largest,
         "node": offer.node or None,
+        "quota": dict(offer.charged),
         "away": [{"reason": reason, "devices": devices} for reason, devices in offer.away],
     }

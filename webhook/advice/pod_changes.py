@@ -15,11 +15,13 @@ import orjson
 from selection_spec.denial import few
 from selection_spec.errors import Level
 from selection_spec.labels import Toleration
-from selection_spec.rows import Row
+from selection_spec.rows import CLAIMS, Row
 from webhook.admission.essence import essence_of
 from webhook.admission.translate import ADMISSION, Context, translate
+from webhook.advice.homes import Homes
 from webhook.advice.rebuild import CannotTellError, rebuild
 from webhook.advice.verdicts import Fate, PodVerdict, admit, verdict_on
+from webhook.inventory.claims import Offered
 from webhook.inventory.facts import NodeFacts, Taint, mapping
 from webhook.inventory.matching import Matcher
 from webhook.inventory.pod_facts import PodFacts, pod_facts
@@ -62,12 +64,14 @@ class PodJudge:
     Attributes:
         successors: For each old row id the new one (``row_changes``).
         nodes: The cluster's nodes by name; None where they are not known.
+        offers: What its DRA drivers offer; None where that is not known.
     """
 
     old: Snapshot
     new: Snapshot
     successors: Mapping[str, str]
     nodes: Mapping[str, NodeFacts] | None = None
+    offers: Offered | None = None
     _old_homes: _Homes = field(init=False, repr=False)
     _new_homes: _Homes = field(init=False, repr=False)
     _taints: frozenset[tuple[tuple[str, ...], Taint | None, Taint | None]] = field(
@@ -77,7 +81,9 @@ class PodJudge:
 
     def __post_init__(self) -> None:
         nodes = (self.nodes or {}).values()
-        self._old_homes, self._new_homes = (_homes(one, nodes) for one in (self.old, self.new))
+        self._old_homes, self._new_homes = (
+            _homes(one, nodes, self.offers) for one in (self.old, self.new)
+        )
         self._taints = frozenset(
             (rows, self._old_homes.reserved[name], self._new_homes.reserved[name])
             for name, rows in self._old_homes.of_node.items()
@@ -165,6 +171,8 @@ class PodJudge:
         if _meet(self._new_homes.settled, compared.after):
             return ""
         ids = few(row.id for row in compared.after)
+        if compared.after and compared.after[0].pool == CLAIMS:
+            return f"it would get claims on {ids}, and no node has devices that these recognise"
         return f"it would get {ids}, and no node has the labels of that"
 
     def _shut_out(self, compared: _Compared) -> str:
@@ -210,14 +218,13 @@ def stored_pods(pods: Iterable[Json]) -> Iterator[tuple[Json, PodFacts]]:
                 yield pod, facts
 
 
-def _homes(snapshot: Snapshot, nodes: Iterable[NodeFacts]) -> _Homes:
-    matcher = Matcher(snapshot.table)
-    rows = {node.name: matcher.rows_of(node) for node in nodes}
-    of_node = {name: tuple(row.id for row in its) for name, its in rows.items()}
+def _homes(snapshot: Snapshot, nodes: Collection[NodeFacts], offers: Offered | None) -> _Homes:
+    homes, matcher = Homes(snapshot.table, offers), Matcher(snapshot.table)
+    of_node = {node.name: tuple(row.id for row in homes.rows_of(node)) for node in nodes}
     return _Homes(
         of_node,
         settled=frozenset(row for its in of_node.values() for row in its),
-        reserved={name: reserved_as(its) for name, its in rows.items()},
+        reserved={node.name: reserved_as(matcher.rows_of(node)) for node in nodes},
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from selection_spec.labels import Requirement, Toleration
-from selection_spec.rows import PriorityRule, Row
+from selection_spec.rows import Claim, PriorityRule, Row
 from selection_spec.table import Table
 from webhook.advice import words
 
@@ -107,7 +107,8 @@ def _fields(old: Row, new: Row) -> Iterator[FieldChange]:
         ("os", old.os, new.os),
         ("arch", old.arch, new.arch),
         ("output", old.output.value, new.output.value),
-        ("resource", old.resource, new.resource),
+        ("resource", old.resource or _NOTHING, new.resource or _NOTHING),
+        *_claim_fields(old.claim, new.claim),
     ):
         if before != after:
             yield _change(new.id, field, before, after)
@@ -122,6 +123,29 @@ def _fields(old: Row, new: Row) -> Iterator[FieldChange]:
             _tolerations(new.tolerations),
             _rekeyed(old.tolerations, new.tolerations),
         )
+
+
+def _claim_fields(old: Claim | None, new: Claim | None) -> Iterator[tuple[str, str, str]]:
+    if old is None or new is None:
+        yield "claim", _claim(old), _claim(new)
+        return
+    yield "claim.deviceClassName", old.device_class, new.device_class
+    yield "claim.driver", old.driver, new.driver
+    yield "claim.products", _names(old.products), _names(new.products)
+    yield "claim.selectors", _expressions(old.selectors), _expressions(new.selectors)
+
+
+def _claim(claim: Claim | None) -> str:
+    if claim is None:
+        return _NOTHING
+    asked = f"DeviceClass {claim.device_class}, driver {claim.driver}"
+    products = f", products {_names(claim.products)}" if claim.products else ""
+    selectors = f", selectors {_expressions(claim.selectors)}" if claim.selectors else ""
+    return f"{asked}{products}{selectors}"
+
+
+def _expressions(expressions: Iterable[str]) -> str:
+    return " and ".join(" ".join(one.split()) for one in expressions) or _NOTHING
 
 
 def _change(row: str, field: str, before: str, after: str, alike: str = "") -> FieldChange:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from selection_spec.errors import Level
-from selection_spec.rows import Policy, Row
+from selection_spec.resolution import Resolution
+from selection_spec.rows import CLAIMS, Policy, Row
 from selection_spec.table import Table
 from webhook.advice.asks import Ask, answer
 from webhook.advice.diff_nodes import Grounds, Served
@@ -37,6 +38,8 @@ class SpecChange:
         before: Ids of the old table's rows, in D8 order.
         after: Ids of the new table's rows.
         served: What becomes of the nodes that could serve it; None where nodes are not known.
+        left_out: Ids of lost rows that would do, were they not taken otherwise than the first of
+            the rows: some by claims, some by a resource (D9).
     """
 
     ask: Ask
@@ -45,6 +48,7 @@ class SpecChange:
     after: tuple[str, ...]
     shift: Shift
     served: Served | None = None
+    left_out: tuple[str, ...] = ()
 
     @property
     def level(self) -> Level | None:
@@ -89,9 +93,8 @@ def spec_changes(
     """
     for ask in asks:
         for policy in Policy:
-            before, after = (
-                answer(table, ask.spec, ask.most, policy).candidates for table in (old, new)
-            )
+            then, now = (answer(table, ask.spec, ask.most, policy) for table in (old, new))
+            before, after = then.candidates, now.candidates
             moved = shift(before, after, successors)
             served = None
             if grounds is not None:
@@ -104,7 +107,16 @@ def spec_changes(
                     tuple(row.id for row in after),
                     moved,
                     served,
+                    _left_out(now, moved, successors),
                 )
+
+
+def _left_out(now: Resolution, moved: Shift, successors: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the lost rows that other outputs than theirs have driven out (D9)."""
+    lost = {successors.get(row, "") for row in moved.lost}
+    rows = [row for row in now.table.select(now.left_out) if row.id in lost]
+    is_claim = bool(now.candidates) and now.candidates[0].pool == CLAIMS
+    return tuple(row.id for row in rows if (row.pool == CLAIMS) is not is_claim)
 
 
 def shift(before: Sequence[Row], after: Sequence[Row], successors: Mapping[str, str]) -> Shift:

@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from selection_spec.availability import Availability, RowStatus
-from selection_spec.rows import Row
+from selection_spec.rows import CLAIMS, Row
 from selection_spec.table import Table
+from webhook.inventory.claims import Here, Offered
 from webhook.inventory.facts import NodeFacts, Taint, mappings, whole
 from webhook.inventory.matching import Matcher
 from webhook.inventory.pod_facts import PodFacts
+from webhook.inventory.recogniser import Recogniser
 from webhook.inventory.reservation import reserve_taint
 from webhook.inventory.status import held_devices
 from webhook.inventory.taints import keeps_pods_away, tells_a_fault
 
 Json = dict[str, Any]
 
+TAINTED_DEVICES: Final = "tainted by their driver"
+"""Reason for devices that are away by themselves, whatever their node is."""
+
+_NOT_TOLD = "the table's status does not tell them"
+
 
 @dataclass(slots=True)
 class Pool:
     """Nodes of the same rows behind the same taints, and what they have of one resource.
 
+    Of devices that DRA drivers offer: those that the same rows recognise. What a single node has
+    for a row, though other rows may recognise some of it too, is in the pool of that row alone.
+
     Attributes:
         rows: Ids of the rows of this resource that the nodes belong to.
-        resource: The extended resource that is counted.
+        resource: The extended resource that is counted, or ``CLAIMS``.
         taints: What a Pod has to tolerate there; what says how a node fares is not among it.
         total: Devices on all its nodes.
         free: Those that no Pod holds, on nodes that are fine.
         largest: The most free ones on a single node.
         node: That node.
         most_usable: The most devices on a single node that is fine, occupied or not (D7).
-        away: Devices on nodes where nothing starts for now, by the reason.
+        away: Devices on nodes where nothing starts for now, by the reason; and tainted ones.
     """
 
     rows: tuple[str, ...]
@@ -51,52 +62,111 @@ class Supply:
     """All pools of a cluster.
 
     ``exact`` is False where the pools were told by a table's status, which does not say how free
-    devices lie: ``largest`` is then the most that it can be.
+    devices lie: ``largest`` is then the most that it can be. ``missing_classes`` are DeviceClasses
+    that claims ask for and that do not exist (C3). ``unread`` says of rows whose devices are not
+    counted why.
     """
 
     pools: tuple[Pool, ...]
     exact: bool = True
+    missing_classes: frozenset[str] = frozenset()
+    unread: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def availability(self) -> Availability:
-        """The same as admission sees it (D7)."""
+        """The same as admission sees it (D7, C3)."""
         devices: dict[str, int] = {}
         most: dict[str, int] = {}
         for pool in self.pools:
             for row in pool.rows:
                 devices[row] = devices.get(row, 0) + pool.total
                 most[row] = max(most.get(row, 0), pool.most_usable)
-        return Availability({row: RowStatus(devices[row], most[row]) for row in devices})
+        rows = {row: RowStatus(devices[row], most[row]) for row in devices}
+        return Availability(rows, self.missing_classes)
 
 
-def supply_of_nodes(table: Table, nodes: Iterable[NodeFacts], pods: Iterable[PodFacts]) -> Supply:
-    """Count what nodes have and Pods leave.
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A node, or a pool of devices that is on none."""
+
+    node: str
+    pool: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """The nodes of a cluster, and the rows that they belong to."""
+
+    by_name: Mapping[str, NodeFacts]
+    matcher: Matcher
+
+    def served(self, name: str, rows: Iterable[str], resource: str) -> tuple[str, ...]:
+        """Return those of some rows whose extended resource a node has from drivers.
+
+        That is where no device plugin has it (k8s), and on the row's own nodes: devices decide the
+        node for claims only (C4).
+        """
+        node = self.by_name.get(name)
+        if node is None or node.capacity.get(resource):
+            return ()
+        homes = {row.id for row in self.matcher.rows_of(node)}
+        return tuple(row for row in rows if row in homes)
+
+
+class _Pools:
+    """Pools while they are counted."""
+
+    def __init__(self) -> None:
+        self.found: dict[object, Pool] = {}
+
+    def of(self, rows: tuple[str, ...], resource: str, taints: tuple[Taint, ...]) -> Pool:
+        """Return a pool, a new one where there was none like it."""
+        return self.found.setdefault((rows, taints), Pool(rows, resource, taints))
+
+
+def supply_of_nodes(
+    table: Table,
+    nodes: Iterable[NodeFacts],
+    pods: Iterable[PodFacts],
+    offers: Offered | None = None,
+) -> Supply:
+    """Count what nodes and DRA drivers have and what Pods and claims leave.
 
     Args:
         table: Whose rows the nodes belong to.
         nodes: Every node of the cluster.
         pods: Every Pod that may hold devices.
+        offers: What drivers offer and claims hold; None where no row is recognised by a claim.
     """
     held = held_devices(pods)
     matcher = Matcher(table)
-    pools: dict[object, Pool] = {}
+    pools = _Pools()
+    seen: dict[str, NodeFacts] = {}
     for node in nodes:
-        rows = matcher.rows_of(node)
-        taints = tuple(
-            one for one in node.taints if keeps_pods_away(one) and not tells_a_fault(one)
-        )
+        seen[node.name] = node
+        rows = [row for row in matcher.rows_of(node) if row.pool != CLAIMS]
         for resource in dict.fromkeys(row.resource for row in rows):
             ids = tuple(row.id for row in rows if row.resource == resource)
-            pool = pools.setdefault((ids, taints), Pool(ids, resource, taints))
+            pool = pools.of(ids, resource, _barriers(node))
             _add(pool, node, held.get(node.name, {}).get(resource, 0))
-    return Supply(tuple(pools.values()))
+    if offers is None:
+        return Supply(tuple(pools.found.values()))
+    unread = _add_offered(pools, table, offers, _Nodes(seen, matcher))
+    missing = frozenset(offers.missing_classes(table.rows))
+    return Supply(tuple(pools.found.values()), missing_classes=missing, unread=unread)
 
 
-def supply_of_status(table: Table, rows: object) -> Supply:
-    """Read the rows of a table's status, for those who may not see nodes and Pods."""
-    status = {str(row.get("id")): row for row in mappings(rows)}
-    pools = (_of_status(row, status[row.id]) for row in table.rows if row.id in status)
-    return Supply(tuple(pools), exact=False)
+def supply_of_status(table: Table, status: Json) -> Supply:
+    """Read a table's status, for those who may not see nodes and Pods."""
+    rows = {str(row.get("id")): row for row in mappings(status.get("rows"))}
+    missing = status.get("missingDeviceClasses")
+    there = [row for row in table.rows if row.id in rows]
+    return Supply(
+        tuple(_of_status(row, rows[row.id]) for row in there if "devices" in rows[row.id]),
+        exact=False,
+        missing_classes=frozenset(map(str, missing if isinstance(missing, list) else ())),
+        unread={row.id: _NOT_TOLD for row in there if "devices" not in rows[row.id]},
+    )
 
 
 def _of_status(row: Row, status: Json) -> Pool:
@@ -104,7 +174,7 @@ def _of_status(row: Row, status: Json) -> Pool:
     total, usable = whole(status.get("devices")), whole(status.get("usable"))
     return Pool(
         rows=(row.id,),
-        resource=row.resource,
+        resource=row.pool,
         taints=(reserve_taint(row.id),) if row.reserved else (),
         total=total,
         free=free,
@@ -126,6 +196,60 @@ def _add(pool: Pool, node: NodeFacts, held: int) -> None:
     pool.free += free
     if free > pool.largest:
         pool.largest, pool.node = free, node.name
+
+
+def _add_offered(pools: _Pools, table: Table, offers: Offered, nodes: _Nodes) -> Mapping[str, str]:
+    """Count what drivers offer; return by row why its devices are not counted, if they are not."""
+    rows = {row.id: row for row in table.rows if row.pool == CLAIMS or offers.serves(row)}
+    recogniser = Recogniser(rows.values())
+    for place, found in _places(recogniser, rows, offers, nodes).items():
+        node = nodes.by_name.get(place.node)
+        fault = "" if not place.node else "gone" if node is None else _fault(node)
+        taints = () if node is None else _barriers(node)
+        for ids, here in found.items():
+            pool = pools.of(ids, rows[ids[0]].pool, taints)
+            pool.total += here.devices
+            if fault:
+                pool.away[fault] = pool.away.get(fault, 0) + here.devices
+                continue
+            pool.free += here.free
+            if tainted := here.devices - here.usable:
+                pool.away[TAINTED_DEVICES] = pool.away.get(TAINTED_DEVICES, 0) + tainted
+        for row in () if fault else dict.fromkeys(row for ids in found for row in ids):
+            together = [here for ids, here in found.items() if row in ids]
+            pool = pools.of((row,), rows[row].pool, taints)
+            pool.most_usable = max(pool.most_usable, sum(here.usable for here in together))
+            free = sum(here.free for here in together)
+            if free > pool.largest:
+                pool.largest, pool.node = free, place.node
+    return recogniser.unread
+
+
+def _places(
+    recogniser: Recogniser, rows: Mapping[str, Row], offers: Offered, nodes: _Nodes
+) -> Mapping[_Place, Mapping[tuple[str, ...], Here]]:
+    """Return what drivers have on each node, or in a pool of no node, by the rows that mean it."""
+    places: dict[_Place, dict[tuple[str, ...], Here]] = defaultdict(dict)
+    for one, ids, blocked, names in recogniser.alike(offers.slices):
+        held = offers.held.get((one.driver, one.pool), frozenset())
+        for resource in dict.fromkeys(rows[row].pool for row in ids):
+            own = tuple(row for row in ids if rows[row].pool == resource)
+            if resource != CLAIMS:
+                own = nodes.served(one.node, own, resource)
+            if not own:
+                continue
+            place = _Place(one.node, "" if one.node else one.pool)
+            here = places[place].setdefault(own, Here())
+            here.devices += len(names)
+            if not blocked:
+                here.usable += len(names)
+                here.free += len(names - held)
+    return places
+
+
+def _barriers(node: NodeFacts) -> tuple[Taint, ...]:
+    """Return what a Pod has to tolerate on a node."""
+    return tuple(one for one in node.taints if keeps_pods_away(one) and not tells_a_fault(one))
 
 
 def _fault(node: NodeFacts) -> str:

@@ -11,12 +11,14 @@ import orjson
 
 from selection_spec.errors import Level
 from selection_spec.labels import Toleration
-from selection_spec.rows import Row
+from selection_spec.rows import CLAIMS, Row
 from webhook.admission.translate import Context, Outcome, Verdict, translate
 from webhook.advice.spec_changes import shift
+from webhook.advice.words import held_as
 from webhook.inventory.facts import mapping, mappings
 from webhook.inventory.pod_facts import tolerations_of
 from webhook.jsonpatch import write
+from webhook.placement.templates import asked_of, canonical
 from webhook.selectors import PREFERRED, required_terms, requirements
 from webhook.snapshot import Snapshot
 
@@ -108,20 +110,32 @@ def _policies(was: Outcome, will: Outcome) -> Iterator[str]:
 
 
 def _resources(before: Admission, after: Admission) -> Iterator[str]:
-    """Compare the resource that the rows share (D9)."""
-    if before.rows and after.rows and before.rows[0].resource != after.rows[0].resource:
-        yield f"{before.rows[0].resource} becomes {after.rows[0].resource}"
+    """Compare the resource that the rows share (D9); claims are no resource."""
+    if before.rows and after.rows and before.rows[0].pool != after.rows[0].pool:
+        verb = "become" if before.rows[0].pool == CLAIMS else "becomes"
+        yield f"{held_as(before.rows[0])} {verb} {held_as(after.rows[0])}"
 
 
 def _other_words(before: Admission, after: Admission) -> Iterator[str]:
     """Name what differs in a Pod that gets the same devices."""
     was, will = before.pod["spec"], after.pod["spec"]
+    claimed, claims = _claims(before.outcome), _claims(after.outcome)
     if _required(was) != _required(will):
         yield "the same devices by other node labels"
-    elif _preferred(was) != _preferred(will):
+    elif list(map(frozenset, claimed)) != list(map(frozenset, claims)):
+        yield "the same rows, and claims that mean other devices of them"
+    elif claimed != claims or _preferred(was) != _preferred(will):
         yield "the same devices preferred in another order"
     if set(before.tolerations) != set(after.tolerations):
         yield "other tolerations"
+
+
+def _claims(outcome: Outcome) -> list[list[str]]:
+    """Return for each claim what its alternatives ask for, whatever they are called."""
+    return [
+        [canonical({**one, "name": ""}) for one in asked_of(claim.content.spec)]
+        for claim in outcome.claims
+    ]
 
 
 def _required(spec: Json) -> object:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from textwrap import fill
 
 from selection_spec.labels import Requirement, Toleration
+from selection_spec.rows import CLAIMS, Row
 
 WIDTH = 80
 
@@ -56,3 +57,20 @@ def toleration(one: Toleration) -> str:
     """Return a toleration as kubectl writes the taint that it is for; ``*`` stands for any."""
     value = "" if one.value is None else f"={one.value}"
     return f"{one.key or '*'}{value}:{one.effect or '*'}"
+
+
+def held_as(row: Row) -> str:
+    """Return by what a Pod holds a row's devices: ``nvidia.com/gpu``, or ``claims``."""
+    return "claims" if row.pool == CLAIMS else row.pool
+
+
+def quota_key(row: Row) -> str:
+    """Return the key by which a ResourceQuota counts Pods that take a row."""
+    if row.pool == CLAIMS and row.claim is not None:
+        return class_quota_key(row.claim.device_class)
+    return f"requests.{row.resource}"
+
+
+def class_quota_key(device_class: str) -> str:
+    """Return the key that claims on a DeviceClass are charged to, every alternative of them."""
+    return f"{device_class}.deviceclass.resource.k8s.io/devices"

@@ -47,6 +47,14 @@ from webhook.wiring import CannotStartError
     show_default=True,
     help="Whether to issue the webhook's certificate and keep it trusted.",
 )
+@click.option(
+    "--template-grace-seconds",
+    type=click.FloatRange(min=1.0),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to keep a ResourceClaimTemplate of ours that no Pod names.",
+)
 @place_options
 def controller(
     *,
@@ -55,13 +63,15 @@ def controller(
     table_name: str,
     listen: str,
     certificates: bool,
+    template_grace_seconds: float,
     kubeconfig: Path | None,
     context: str | None,
 ) -> None:
     """Run the loops that keep a cluster right.
 
-    Table status, the reserve switch, certificates. Several replicas may run: one
-    of them acts, by a lease, and another takes over when it is gone.
+    Table status, the reserve switch, templates of claims, certificates. Several
+    replicas may run: one of them acts, by a lease, and another takes over when it
+    is gone.
 
     \b
     Try it on the cluster of the kubeconfig:
@@ -85,6 +95,7 @@ def controller(
         table_name=table_name,
         listen=address,
         certificates=certificates,
+        template_grace_s=template_grace_seconds,
     )
     try:
         control(settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path as File
 from typing import Any
 
@@ -16,6 +17,7 @@ from webhook.cli.basis import Basis, basis_of, basis_options
 from webhook.cli.explanation import Explanation, as_json, difference, explained
 from webhook.cli.explanation_text import as_text
 from webhook.cli.inputs import (
+    kueue_option,
     priority_options,
     read_manifests,
     refuse_second_reading,
@@ -52,6 +54,7 @@ Exit status: 0 allowed, 1 denied, 2 wrong usage or unreadable input.""",
 )
 @basis_options
 @priority_options
+@kueue_option
 @output_option("text", "json", "yaml")
 @click.option("--all", "show_all", is_flag=True, help="A line for each row, however many.")
 @click.pass_context
@@ -67,6 +70,7 @@ def explain(
     output: str,
     *,
     use_cluster: bool,
+    kueue: bool,
     show_all: bool,
 ) -> None:
     """Explain which devices a spec stands for, and why not the others.
@@ -78,16 +82,12 @@ def explain(
         raise click.UsageError("give either specs, such as any-24gb, or -f MANIFEST")
     refuse_second_reading(*filenames, table_file)
     basis = basis_of(table_file, use_cluster=use_cluster, kubeconfig=kubeconfig, context=context)
+    known = Context(priority_class=priority_class, priority=priority, kueue=kueue)
     if specs:
         pod = _pod_of(specs, basis.snapshot.table.domain)
-        known = Context(priority_class=priority_class, priority=priority)
         found: list[tuple[str, Path, Explanation]] = [("", (), explained(pod, known, basis))]
     else:
-        found = [
-            one
-            for filename in filenames
-            for one in _of_manifest(filename, basis, priority_class, priority)
-        ]
+        found = [one for filename in filenames for one in _of_manifest(filename, basis, known)]
     if output == "text":
         _show_text(found, basis.note, show_all=show_all)
     else:
@@ -117,7 +117,7 @@ def _pod_of(specs: tuple[str, ...], domain: str) -> dict[str, Any]:
 
 
 def _of_manifest(
-    file: str, basis: Basis, priority_class: str | None, priority: int | None
+    file: str, basis: Basis, known: Context
 ) -> Iterator[tuple[str, Path, Explanation]]:
     """Yield every Pod template of a manifest; a DaemonSet's as its Pods would be judged (N8)."""
     documents = read_manifests(file)
@@ -128,11 +128,10 @@ def _of_manifest(
         click.echo(f"note: {shown(file)} holds no Pod and no Pod template", err=True)
     for template in templates:
         name = template.owner.partition("/")[2]
-        context = Context(
+        context = replace(
+            known,
             is_template=template.kind != "Pod",
             daemon_set=name if template.kind == "DaemonSet" else None,
-            priority_class=priority_class,
-            priority=priority,
         )
         yield template.owner, template.path, explained(template.pod, context, basis)
 

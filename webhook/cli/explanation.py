@@ -9,13 +9,14 @@ from typing import Any
 from selection_spec.denial import few
 from selection_spec.explain import Fate, explain, explain_container
 from selection_spec.resolution import Resolution
-from selection_spec.rows import Output, Policy
+from selection_spec.rows import Policy
 from selection_spec.table import Table
 from webhook import marks
 from webhook.admission import messages
 from webhook.admission.translate import Context, Outcome, Verdict, translate
 from webhook.cli.basis import Basis
 from webhook.jsonpatch import write
+from webhook.placement.templates import template, wanted
 from webhook.shapes import unreadable
 from webhook.snapshot import Snapshot
 
@@ -127,7 +128,7 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
         "message": messages.denial(outcome.problems),
         "policy": choice.policy.value if choice else None,
         "policyFrom": choice.source if choice else None,
-        "output": Output.EXTENDED_RESOURCE.value,
+        "output": _output(outcome, table),
         "table": {"name": table.name, "digest": table.digest},
         "candidates": candidates(outcome),
         "rows": [_fate(fate) for fate in explain(resolution)] if resolution else [],
@@ -146,6 +147,13 @@ def as_json(explanation: Explanation) -> dict[str, Any]:
     return result
 
 
+def _output(outcome: Outcome, table: Table) -> str | None:
+    """Return what the Pod's devices come as; None where it is denied and the table has several."""
+    candidates = outcome.resolution.candidates if outcome.resolution is not None else ()
+    outputs = {row.output.value for row in candidates[:1] or table.rows}
+    return outputs.pop() if len(outputs) == 1 else None
+
+
 def _admitted(mark: marks.Mark, digest: str) -> dict[str, Any]:
     return {
         "containers": list(mark.containers),
@@ -161,8 +169,13 @@ def _fate(fate: Fate) -> dict[str, Any]:
 
 
 def _containers(resolution: Resolution) -> Iterator[dict[str, Any]]:
+    """Yield what each container's spec alone says of every row; all of it where it alone decides.
+
+    That is so where each claim of the Pod keeps its own candidates (D1).
+    """
     for container in resolution.containers:
-        fates = explain_container(resolution, container)
+        part = resolution.of(container.need.name)
+        fates = explain(part) if resolution.apart else explain_container(resolution, container)
         yield {
             "name": container.need.name,
             "key": f"{resolution.table.domain}/{container.need.spec}",
@@ -176,13 +189,14 @@ def _placement(explanation: Explanation) -> dict[str, Any] | None:
     """Return the fields that the Pod would have; None where nothing is placed."""
     if explanation.outcome.resolution is None or not explanation.allowed:
         return None
-    spec = write(explanation.pod, explanation.outcome.edits).after["spec"]
+    after = write(explanation.pod, explanation.outcome.edits).after
+    spec = after["spec"]
     containers = [*(spec.get("initContainers") or ()), *spec["containers"]]
     return {
         "nodeSelector": spec.get("nodeSelector") or {},
         "affinity": spec.get("affinity") or {},
         "tolerations": spec.get("tolerations") or [],
         "resources": {one["name"]: one["resources"] for one in containers if one.get("resources")},
-        "resourceClaims": [],
-        "templates": [],
+        "resourceClaims": spec.get("resourceClaims") or [],
+        "templates": [template(name, held) for name, held in wanted(after).items()],
     }

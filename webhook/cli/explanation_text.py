@@ -13,6 +13,7 @@ from selection_spec.resolution import Resolution
 from selection_spec.table import Table
 from webhook.admission.messages import one_line
 from webhook.cli.explanation import Explanation, candidates, difference
+from webhook.cli.explanation_claims import claim_lines
 from webhook.cli.outputs import styled
 from webhook.marks import Mark
 from webhook.placement.node import NodePlacement
@@ -36,17 +37,29 @@ def _lines(explanation: Explanation, *, show_all: bool) -> Iterator[str]:
     yield from _verdict_lines(explanation)
     yield from _ground_lines(explanation)
     if resolution is not None:
-        yield ""
-        fates = explain(resolution)
-        is_long = len(fates) > _LONG_TABLE and not show_all
-        yield from _row_lines(list(_by_reason(fates)) if is_long else _one_by_one(fates, show_all))
+        is_long = len(resolution.table.rows) > _LONG_TABLE and not show_all
+        for part in resolution.apart or (resolution,):
+            yield ""
+            if resolution.apart:
+                yield _wrapped(_names(part), "  ", "for ") + ":"
+            fates = explain(part)
+            rows = list(_by_reason(fates)) if is_long else _one_by_one(fates, show_all)
+            yield from _row_lines(rows)
         if is_long:
             yield "(a line for each row: --all)"
     if resolution is not None and explanation.allowed:
         yield ""
         yield "The Pod gets:"
-        yield from _resource_lines(resolution)
+        if explanation.outcome.claims:
+            yield from claim_lines(explanation.outcome.claims, resolution)
+        else:
+            yield from _resource_lines(resolution)
         yield from _place_lines(explanation.outcome.placement)
+
+
+def _names(part: Resolution) -> str:
+    """Return the containers that share the rows of a resolution."""
+    return " and ".join(container.need.name for container in part.containers)
 
 
 def _verdict_lines(explanation: Explanation) -> Iterator[str]:

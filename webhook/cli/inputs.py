@@ -52,6 +52,16 @@ def priority_options(function: _Function) -> _Function:
     )(function)
 
 
+def kueue_option(function: _Function) -> _Function:
+    """Add ``--kueue``."""
+    return click.option(
+        "--kueue",
+        is_flag=True,
+        help="As in a namespace of Kueue's, where claims have no alternatives. A Pod's queue label "
+        "says so by itself.",
+    )(function)
+
+
 def read_table(file: str | None) -> Table:
     """Return the table of a file, or the built-in one.
 

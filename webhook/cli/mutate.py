@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path as File
 from typing import Any, cast
 
@@ -13,8 +15,10 @@ from webhook.admission.messages import one_line
 from webhook.admission.translate import Context, Verdict
 from webhook.cli import SETTINGS
 from webhook.cli.basis import Basis, basis_of, basis_options
+from webhook.cli.claim_templates import beside, named_by
 from webhook.cli.explanation import difference, explained
 from webhook.cli.inputs import (
+    kueue_option,
     priority_options,
     read_manifests,
     refuse_second_reading,
@@ -46,6 +50,7 @@ Nothing is printed if any Pod is denied. Exit status: 0 fine, 1 denied,
 )
 @basis_options
 @priority_options
+@kueue_option
 @click.option(
     "-o",
     "--output",
@@ -66,11 +71,13 @@ def mutate(
     output: str,
     *,
     use_cluster: bool,
+    kueue: bool,
 ) -> None:
     """Print manifests as admission would store their Pods.
 
     Every Pod template of every document is translated, those of DaemonSets too (they have to be
-    applied translated). All else stays as it is; comments are lost.
+    applied translated). All else stays as it is; comments are lost. Where devices are claimed
+    (DRA), the ResourceClaimTemplates come first, so that it can be applied as it is.
     """
     refuse_second_reading(filename, table_file)
     basis = basis_of(table_file, use_cluster=use_cluster, kubeconfig=kubeconfig, context=context)
@@ -80,22 +87,28 @@ def mutate(
     documents = read_manifests(filename)
     basis = basis.beside(documents)
     warn_of_strays(documents, basis.snapshot.table.domain)
-    patches = [_translate(document, basis, priority_class, priority) for document in documents]
+    known = Context(priority_class=priority_class, priority=priority, kueue=kueue)
+    patches = [_translate(document, basis, known) for document in documents]
     if any(patch is None for patch in patches):
         ctx.exit(1)
     done = [patch for patch in patches if patch is not None]
-    click.echo(_rendered(documents, done, output), nl=False)
+    if output == "patch":
+        click.echo(_one_or_list([patch.operations for patch in done]))
+        _tell_templates(done)
+    else:
+        objects = beside([patch.after for patch in done])
+        click.echo(yaml_text(objects) if output == "yaml" else _as_json(objects), nl=False)
 
 
-def _translate(
-    document: Document, basis: Basis, priority_class: str | None, priority: int | None
-) -> Patch | None:
+def _translate(document: Document, basis: Basis, known: Context) -> Patch | None:
     """Return a document's patch; None, and the reasons on stderr, where a Pod is denied."""
     edits: list[Edit] = []
     denied = False
     for template in pod_templates(document.value):
-        context = Context(
-            is_template=template.kind != "Pod", priority_class=priority_class, priority=priority
+        context = replace(
+            known,
+            is_template=template.kind != "Pod",
+            nodes_first=template.kind == "DaemonSet",
         )
         explanation = explained(template.pod, context, basis)
         outcome = explanation.outcome
@@ -120,11 +133,28 @@ def _below(path: Path, edit: Edit) -> Edit:
             return Extend(path + rest, values, rule)
 
 
-def _rendered(documents: tuple[Document, ...], patches: list[Patch], output: str) -> str:
-    if output == "yaml":
-        return yaml_text(patch.after for patch in patches)
-    if output == "patch":
-        shapes: list[Any] = [patch.operations for patch in patches]
-    else:
-        shapes = [patch.after for patch in patches]
-    return json_text(shapes[0] if len(documents) == 1 else shapes) + "\n"
+def _as_json(objects: Sequence[dict[str, Any]]) -> str:
+    """Return the one object, or what kubectl calls a List of them; it reads none within another."""
+    if len(objects) == 1:
+        return json_text(objects[0]) + "\n"
+    items = [
+        item
+        for one in objects
+        for item in (one.get("items") or () if one.get("kind") == "List" else (one,))
+    ]
+    return json_text({"apiVersion": "v1", "kind": "List", "items": items}) + "\n"
+
+
+def _one_or_list(patches: Sequence[object]) -> str:
+    return json_text(patches[0] if len(patches) == 1 else patches)
+
+
+def _tell_templates(patches: Sequence[Patch]) -> None:
+    """Say what a patch needs that is no part of it."""
+    names = dict.fromkeys(name for patch in patches for name in named_by(patch.after))
+    if names:
+        text = (
+            f"the patched Pods need ResourceClaimTemplate {', '.join(names)}, which the controller "
+            "makes; -o yaml prints it"
+        )
+        click.echo(f"note: {text}", err=True)

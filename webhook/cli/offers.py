@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,9 +29,16 @@ from webhook.cli.inputs import (
 from webhook.cli.outputs import json_text, output_option, report
 from webhook.cli.priorities import Priorities, priorities_of
 from webhook.cli.saved import progress, saved_items
-from webhook.inventory.facts import node_facts
+from webhook.inventory.claim_facts import claim_facts, served_resource
+from webhook.inventory.claims import Offered, offered
+from webhook.inventory.facts import Json, node_facts
 from webhook.inventory.pod_facts import pod_facts
+from webhook.inventory.slice_facts import slice_facts
 from webhook.settings import ClusterPlace
+from webhook.terms import CLAIMS_PATH, CLASSES_PATH, SLICES_PATH
+
+if TYPE_CHECKING:
+    from webhook.kube.cluster import Cluster
 
 # Pods that hold devices: bound to a node and not done.
 _HOLDING = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
@@ -80,6 +88,18 @@ or nothing can be seen.""",
     metavar="FILE",
     help="Instead of a cluster: kubectl get pods -A -o json",
 )
+@click.option(
+    "--slices",
+    "slices_file",
+    metavar="FILE",
+    help="For rows that are claimed: kubectl get resourceslices -o json",
+)
+@click.option(
+    "--claims",
+    "claims_file",
+    metavar="FILE",
+    help="For rows that are claimed: kubectl get resourceclaims -A -o json",
+)
 @cluster_option
 @priority_options
 @output_option("text", "json")
@@ -90,6 +110,8 @@ def offers(
     table_file: str | None,
     nodes_file: str | None,
     pods_file: str | None,
+    slices_file: str | None,
+    claims_file: str | None,
     kubeconfig: Path | None,
     context: str | None,
     priority_class: str | None,
@@ -103,13 +125,16 @@ def offers(
     Asks the cluster of the kubeconfig, and its table, unless files are given. Each SPEC is a
     question of its own: would a Pod with it start now, and if not, what would?
     """
-    refuse_second_reading(table_file, nodes_file, pods_file)
+    refuse_second_reading(table_file, nodes_file, pods_file, slices_file, claims_file)
     if bool(nodes_file) != bool(pods_file):
         raise click.UsageError("give --nodes and --pods together: free is what Pods leave of nodes")
+    if bool(slices_file) != bool(claims_file) or (slices_file and not nodes_file):
+        raise click.UsageError("give --slices and --claims together, beside --nodes and --pods")
     if use_cluster and nodes_file:
         raise click.UsageError("give either --cluster or saved files, not both")
     if nodes_file and pods_file:
-        found = _of_files(read_table(table_file), nodes_file, pods_file)
+        table = read_table(table_file)
+        found = _of_files(table, nodes_file, pods_file, _saved(table, slices_file, claims_file))
     else:
         found = _of_cluster(ClusterPlace(kubeconfig, context), table_file)
     said = Context(priority_class=priority_class, priority=priority)
@@ -124,7 +149,7 @@ def offers(
     pairs = [
         (one, market.instead(one) if requests and one.start is Start.NO else ()) for one in given
     ]
-    for text in _not_known(market, said, given if requests else ()):
+    for text in (*_not_known(market, said, given if requests else ()), *_not_counted(market)):
         click.echo(f"note: {text}", err=True)
     if output == "json":
         click.echo(json_text(as_json(market, pairs, found.as_of)))
@@ -165,10 +190,33 @@ def _not_known(market: Market, said: Context, given: Sequence[Offer]) -> Iterato
             yield not_known(name, other, "other rows")
 
 
-def _of_files(table: Table, nodes_file: str, pods_file: str) -> _Found:
+def _not_counted(market: Market) -> Iterator[str]:
+    for row, reason in market.supply.unread.items():
+        yield f"devices of {row} are not counted: {reason}"
+
+
+def _saved(table: Table, slices_file: str | None, claims_file: str | None) -> Offered | None:
+    """Read what drivers offer and claims hold; None where no row needs it.
+
+    Raises:
+        click.UsageError: A row needs it, and there are no files.
+    """
+    if slices_file and claims_file:
+        return offered(
+            map(slice_facts, saved_items(slices_file, "ResourceSlice")),
+            claims=filter(None, map(claim_facts, saved_items(claims_file, "ResourceClaim"))),
+        )
+    if table.index.claims:
+        raise click.UsageError(
+            f"table {table.name} has rows that are claimed: give --slices and --claims, too"
+        )
+    return None
+
+
+def _of_files(table: Table, nodes_file: str, pods_file: str, offers: Offered | None) -> _Found:
     nodes = [node_facts(node) for node in saved_items(nodes_file, "Node")]
     with progress(saved_items(pods_file, "Pod"), "Reading Pods") as bar:
-        supply = supply_of_nodes(table, nodes, map(pod_facts, bar))
+        supply = supply_of_nodes(table, nodes, map(pod_facts, bar), offers)
     return _Found(table, supply, Priorities(table))
 
 
@@ -187,7 +235,8 @@ def _of_cluster(place: ClusterPlace, table_file: str | None) -> _Found:
             nodes = [node_facts(node) for node in cluster.items("/api/v1/nodes")]
             pods = cluster.items("/api/v1/pods", fieldSelector=_HOLDING)
             with progress(pods, "Reading Pods") as bar:
-                supply = supply_of_nodes(served.table, nodes, map(pod_facts, bar))
+                offers = _offered(cluster, served.table)
+                supply = supply_of_nodes(served.table, nodes, map(pod_facts, bar), offers)
             return _Found(served.table, supply, priorities)
         except ApiError as error:
             if not error.is_forbidden:
@@ -195,17 +244,44 @@ def _of_cluster(place: ClusterPlace, table_file: str | None) -> _Found:
             return _of_status(served, priorities, error.message)
 
 
+def _offered(cluster: Cluster, table: Table) -> Offered | None:
+    """Ask what drivers offer and claims hold, where a row can be claimed.
+
+    Raises:
+        ApiError: That may not be seen.
+    """
+    if not any(row.claim is not None for row in table.rows):
+        return None
+    classes = {one["metadata"]["name"]: served_resource(one) for one in _all(cluster, CLASSES_PATH)}
+    return offered(
+        map(slice_facts, _all(cluster, SLICES_PATH)),
+        classes,
+        filter(None, map(claim_facts, _all(cluster, CLAIMS_PATH))),
+    )
+
+
+def _all(cluster: Cluster, path: str) -> Iterator[Json]:
+    """Yield the objects of a kind; one that the cluster does not have has none."""
+    from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see webhook.cli.cluster
+
+    try:
+        yield from cluster.items(path)
+    except ApiError as error:
+        if not error.is_not_found:
+            raise
+
+
 def _of_status(served: ClusterTable, priorities: Priorities, refusal: str) -> _Found:
-    rows = served.status.get("rows")
-    if not rows:
+    if not served.status.get("rows"):
         raise UnreadableError(
-            f"{refusal}\nask an admin for permission to list nodes and pods in all namespaces; "
-            "or for gpuspec controller, whose table status is as good for this"
+            f"{refusal}\nask an admin for permission to list nodes and pods in all namespaces, and "
+            "resourceclaims where devices are claimed; or for gpuspec controller, whose table "
+            "status is as good for this"
         )
     click.echo(f"note: {refusal}; using the table's status", err=True)
     return _Found(
         served.table,
-        supply_of_status(served.table, rows),
+        supply_of_status(served.table, served.status),
         priorities,
         str(served.status.get("renewTime") or ""),
     )

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import click
@@ -17,6 +17,13 @@ from selection_spec.errors import Problem
 from webhook.admission.messages import one_line
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_WIDTH = 80
+
+# What CEL may be broken between: never within a text.
+_CEL_WORD = re.compile(
+    r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^\s"'])+|["']""",
+)
 
 # Line breaks to YAML 1.1 that turn into plain ones, or into a space, unless they are escaped.
 _OTHER_BREAKS = re.compile("[\x85\u2028\u2029]")
@@ -76,6 +83,27 @@ def yaml_text(documents: Iterable[object]) -> str:
 def json_text(value: object) -> str:
     """Return a value as indented JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def cel_lines(expression: str, indent: str) -> Iterator[str]:
+    """Yield a CEL expression in lines of 80 columns; it says the same with the breaks in it."""
+    for written in expression.splitlines():
+        line = indent
+        for word in _CEL_WORD.findall(written):
+            if line != indent and len(line) + 1 + len(word) > _WIDTH:
+                yield line
+                line = indent
+            line += _visible(word) if line == indent else f" {_visible(word)}"
+        yield line
+
+
+def _visible(text: str) -> str:
+    """Escape what a terminal would obey or not show."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
 
 
 def styled(text: str, **style: Any) -> str:  # noqa: ANN401 - click's own arguments

@@ -17,6 +17,8 @@ Json = dict[str, Any]
 # What takes seconds to read.
 _LARGE_BYTES = 100 << 20
 
+_NAMESPACED = ("Pod", "ResourceClaim")
+
 _Item = TypeVar("_Item")
 
 
@@ -33,7 +35,7 @@ def saved_items(file: str, kind: str) -> list[Json]:
     text = read_bytes(file)
     if len(text) > _LARGE_BYTES and sys.stderr.isatty():
         click.echo(f"Reading {shown(file)} ({len(text) >> 20:,} MiB) …", err=True)
-    how = f"save them with: kubectl get {kind.lower()}s {'-A ' * (kind == 'Pod')}-o json"
+    how = f"save them with: kubectl get {kind.lower()}s {'-A ' * (kind in _NAMESPACED)}-o json"
     try:
         document = orjson.loads(text)
     except orjson.JSONDecodeError as error:

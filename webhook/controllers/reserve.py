@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 from itertools import islice
@@ -11,6 +10,7 @@ from selection_spec.denial import few
 from selection_spec.table import builtin_table
 from webhook.controllers.board import Board, Part
 from webhook.controllers.node_taints import set_taint
+from webhook.controllers.pod_events import event_name, warning_event
 from webhook.controllers.tables import Loaded, loaded
 from webhook.controllers.world import World
 from webhook.inventory.conditions import Condition
@@ -18,10 +18,10 @@ from webhook.inventory.facts import Taint
 from webhook.inventory.matching import Matcher
 from webhook.inventory.pod_facts import PodFacts
 from webhook.inventory.reservation import Reservation, reservation
-from webhook.kube.cluster import Cluster, Json
+from webhook.kube.cluster import Cluster
 from webhook.kube.errors import ApiError
 from webhook.logs import Log
-from webhook.terms import CONTROLLER_NAME, RESERVE_BLOCKED, RESERVED_TAINT
+from webhook.terms import DEVICES_RESERVED, RESERVE_BLOCKED, RESERVED_TAINT
 
 _LOOK_S = 30.0
 
@@ -106,15 +106,14 @@ class ReserveLoop:
 
     def _tell(self, stranded: tuple[PodFacts, ...], domain: str, now: datetime) -> bool:
         """Give each stranded Pod one Event; tell whether some are left for the next run."""
-        names = {_event_name(pod): pod for pod in stranded}
+        names = {event_name(pod, " ".join(pod.candidates)): pod for pod in stranded}
         self._told &= names.keys()
         new = [name for name in names if name not in self._told]
         for name in new[:_EVENTS]:
             pod = names[name]
             try:
-                self._cluster.create(
-                    f"/api/v1/namespaces/{pod.namespace}/events", _event(name, pod, domain, now)
-                )
+                event = warning_event(name, pod, DEVICES_RESERVED, _message(pod, domain), now)
+                self._cluster.create(f"/api/v1/namespaces/{pod.namespace}/events", event)
             except ApiError as error:
                 # It was told before this process began, or its namespace is being deleted.
                 leaving = error.is_not_found or "being terminated" in error.message
@@ -153,31 +152,8 @@ def _blocked(plan: Reservation, refused: ApiError | None) -> Condition:
     return Condition(RESERVE_BLOCKED, "False", "NothingWaits", "no reserved row waits")
 
 
-def _event_name(pod: PodFacts) -> str:
-    """Return a name that is the same for the same Pod and rows: an Event is told once."""
-    about = f"{pod.uid} {' '.join(pod.candidates)}"
-    return f"{pod.name[:200]}.{hashlib.sha256(about.encode()).hexdigest()[:16]}"
-
-
-def _event(name: str, pod: PodFacts, domain: str, now: datetime) -> Json:
-    time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": name, "namespace": pod.namespace},
-        "involvedObject": {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "namespace": pod.namespace,
-            "name": pod.name,
-            "uid": pod.uid,
-        },
-        "type": "Warning",
-        "reason": "DevicesReserved",
-        "message": f"every device that this Pod may use is reserved now ({few(pod.candidates)}); "
-        f"create it again with the name of one, such as {domain}/gpu-{pod.candidates[0]}",
-        "source": {"component": CONTROLLER_NAME},
-        "firstTimestamp": time,
-        "lastTimestamp": time,
-        "count": 1,
-    }
+def _message(pod: PodFacts, domain: str) -> str:
+    return (
+        f"every device that this Pod may use is reserved now ({few(pod.candidates)}); create it "
+        f"again with the name of one, such as {domain}/gpu-{pod.candidates[0]}"
+    )

@@ -15,6 +15,7 @@ from webhook.inventory.conditions import Condition, accepted, following, merged,
 from webhook.inventory.status import Survey
 from webhook.kube.cluster import Cluster
 from webhook.kube.errors import ApiError
+from webhook.kube.reflector import Reflector
 from webhook.terms import TABLES_PATH
 
 # How old a status may become before it is said again that it still holds (semantics D7).
@@ -96,8 +97,12 @@ class TableStatusLoop:
 
     @property
     def _looked_at(self) -> tuple[Mirror, ...]:
+        return self._world.tables, *self._counted_in
+
+    @property
+    def _counted_in(self) -> tuple[Reflector[Any], ...]:
         world = self._world
-        return world.tables, world.nodes, world.pods, world.slices, world.classes
+        return world.nodes, world.pods, world.slices, world.classes, world.claims
 
     def _content(self, table: TableHeld, blind: str) -> Content:
         """Return a status without its times; ``conditions`` as values, to be merged."""
@@ -108,6 +113,7 @@ class TableStatusLoop:
             "rowCount": 0,
             "rows": [],
             "unmatchedNodes": None,
+            "missingDeviceClasses": [],
         }
         conditions = [accepted(found.problems), following(blind)]
         if found.table is not None:
@@ -123,10 +129,12 @@ class TableStatusLoop:
     def _count(self, table: TableHeld, found: Loaded) -> _Counted:
         """Count what a table matches, unless nothing has changed since that was done."""
         world = self._world
-        state = tuple(one.changes for one in (world.nodes, world.pods, world.slices, world.classes))
+        state = tuple(one.changes for one in self._counted_in)
         counted = self._counted.get(table.text)
         if counted is None or counted.state != state:
-            offers = offered(world.slices.held().values(), world.classes.held().keys())
+            offers = offered(
+                world.slices.held().values(), world.classes.held(), world.claims.held().values()
+            )
             status = self._survey(table, found).status(
                 world.nodes.held().values(), world.pods.held().values(), offers
             )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from sys import intern
 from typing import Protocol
 
 from webhook.controllers.tables import TableHeld, table_held
+from webhook.inventory.claim_facts import ClaimFacts, claim_facts, served_resource
+from webhook.inventory.claim_needs import TemplateKey
 from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
 from webhook.inventory.facts import NodeFacts, node_facts
 from webhook.inventory.pod_facts import PodFacts, pod_facts
@@ -14,7 +17,15 @@ from webhook.inventory.slice_facts import SliceFacts, slice_facts
 from webhook.kube.cluster import Cluster, Json
 from webhook.kube.errors import UnreachableError
 from webhook.kube.reflector import Collection, Reflector
-from webhook.terms import CLASSES_PATH, SLICES_PATH, TABLES_PATH
+from webhook.terms import (
+    CLAIMS_PATH,
+    CLASSES_PATH,
+    SLICES_PATH,
+    TABLES_PATH,
+    TEMPLATE_LABEL,
+    TEMPLATES_PATH,
+    is_template_name,
+)
 
 
 class Mirror(Protocol):
@@ -63,7 +74,17 @@ class World:
             troubled=troubled,
         )
         self.classes: Reflector[str] = Reflector(
-            cluster, Collection(CLASSES_PATH), _name, changed=changed, troubled=troubled
+            cluster, Collection(CLASSES_PATH), served_resource, changed=changed, troubled=troubled
+        )
+        self.claims: Reflector[ClaimFacts] = Reflector(
+            cluster, Collection(CLAIMS_PATH), claim_facts, changed=changed, troubled=troubled
+        )
+        self.templates: Reflector[TemplateKey] = Reflector(
+            cluster,
+            Collection(TEMPLATES_PATH, {"labelSelector": TEMPLATE_LABEL}),
+            _template,
+            changed=changed,
+            troubled=troubled,
         )
         self.daemons: Reflector[DaemonFacts] = Reflector(
             cluster,
@@ -94,17 +115,20 @@ class World:
         """Follow all collections until ``stopping`` is set."""
         mirrors: tuple[Mirror, ...] = (
             *(self.tables, self.nodes, self.pods, self.daemons),
-            *(self.slices, self.classes),
+            *(self.slices, self.classes, self.claims, self.templates),
         )
         for one in mirrors:
             threading.Thread(target=one.run, args=(stopping,), name=one.path, daemon=True).start()
 
 
-def _name(one: Json) -> str:
-    return str(one["metadata"]["name"])
+def _template(one: Json) -> TemplateKey | None:
+    """Keep the templates that are called as ours are; nobody else's is ever swept."""
+    namespace, name = str(one["metadata"].get("namespace")), str(one["metadata"]["name"])
+    return (intern(namespace), name) if is_template_name(name) else None
 
 
 def _pod(pod: Json) -> PodFacts | None:
     """Keep the Pods that hold or wait for devices: a few of all the Pods of a cluster."""
     facts = pod_facts(pod)
-    return facts if (facts.devices or facts.candidates) and not facts.finished else None
+    holds = facts.devices or facts.candidates or facts.templates
+    return facts if holds and not facts.finished else None

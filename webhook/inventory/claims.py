@@ -1,76 +1,145 @@
-"""Which devices of DRA drivers the rows of a table recognise, and what is wrong with that."""
+"""What DRA drivers offer and claims hold, and what of it the rows of a table have."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 
-from selection_spec.denial import few
-from selection_spec.errors import Level, Problem
-from selection_spec.rows import Claim, Row
-from webhook.inventory.memory import least_mib
-from webhook.inventory.slice_facts import DeviceFacts, SliceFacts
-
-# What the drivers call a whole GPU; MIG devices, partitions and pass-through have other types.
-_WHOLE = frozenset({"", "gpu", "amdgpu"})
+from selection_spec.rows import Output, Row
+from webhook.inventory.claim_facts import ClaimFacts, Pool, held_by
+from webhook.inventory.kinds import Kind
+from webhook.inventory.slice_facts import SliceFacts, current
 
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """The devices of all drivers, alike ones counted together, and the DeviceClasses there are.
+    """What DRA drivers offer.
 
-    ``classes`` is None where they are not known.
+    Attributes:
+        slices: Those that count (``slice_facts.current``).
+        classes: The DeviceClasses, each with the extended resource that it serves or ""; None
+            where they are not known.
+        held: By pool, the devices that claims hold.
     """
 
-    devices: Counter[tuple[str, str, str, int]]
-    classes: Collection[str] | None = None
+    slices: Sequence[SliceFacts]
+    classes: Mapping[str, str] | None = None
+    held: Mapping[Pool, AbstractSet[str]] = field(default_factory=dict)
 
-    def matching(self, row: Row, claim: Claim) -> int:
-        """Return how many devices a row's claim recognises."""
-        return sum(
-            count
-            for (driver, product, kind, mib), count in self.devices.items()
-            if driver == claim.driver
-            and kind in _WHOLE
-            and (product in claim.products if claim.products else mib >= least_mib(row.vram_gb))
-        )
+    def serves(self, row: Row) -> bool:
+        """Tell whether Pods may get a row's extended resource from a DRA driver."""
+        is_plain = row.output is Output.EXTENDED_RESOURCE
+        return is_plain and self.classes is not None and row.resource in self.classes.values()
 
-    def problems(self, claim: Claim, count: int) -> Iterator[Problem]:
-        """Yield what is wrong with a claim that recognises so many devices."""
-        if self.classes is not None and claim.device_class not in self.classes:
-            hint = f"there is {few(sorted(self.classes))}" if self.classes else "there is none"
-            yield Problem(f"DeviceClass {claim.device_class} does not exist", hint=hint)
-        if not count:
-            products = Counter[str]()
-            for (driver, product, kind, _), number in self.devices.items():
-                if driver == claim.driver and kind in _WHOLE:
-                    products[product or "without a name"] += number
-            near = few(f"{name} ({number})" for name, number in products.most_common())
-            hint = f"it offers {near}" if near else "it offers no GPU in any ResourceSlice"
-            yield Problem(
-                f"the claim recognises no device of driver {claim.driver}",
-                hint=hint,
-                level=Level.ERROR if near else Level.WARNING,
-            )
+    def missing_classes(self, rows: Iterable[Row]) -> tuple[str, ...]:
+        """Return DeviceClasses that claims for these rows ask for and that do not exist (C3)."""
+        asked = {
+            row.claim.device_class
+            for row in rows
+            if row.claim is not None and row.output is Output.RESOURCE_CLAIM
+        }
+        return () if self.classes is None else tuple(sorted(asked - self.classes.keys()))
 
 
-def offered(slices: Iterable[SliceFacts], classes: Collection[str] | None = None) -> Offered:
-    """Count the devices of complete pools of the highest generation.
+def offered(
+    slices: Iterable[SliceFacts],
+    classes: Mapping[str, str] | None = None,
+    claims: Iterable[ClaimFacts] = (),
+) -> Offered:
+    """Return what drivers offer and claims hold, as the API server has it."""
+    return Offered(current(slices), classes, held_by(claims))
 
-    What is older is gone, and what is incomplete is just being published.
+
+@dataclass(slots=True)
+class Here:
+    """The devices on one node that a row recognises: all, usable ones, and free ones of these."""
+
+    devices: int = 0
+    usable: int = 0
+    free: int = 0
+
+
+@dataclass(slots=True)
+class Recognised:
+    """What a row's claim recognises.
+
+    Attributes:
+        places: By node; by pool where a pool is not on one node.
+        beside: By other row, the devices that its claim recognises too.
+        whole: By product, whole GPUs that its driver offers, recognised or not.
+        failing: By reason, devices on which a selector of the admin's fails.
+        unread: Why nothing was counted: a selector of the admin's cannot be read; else "".
     """
-    pools: dict[tuple[str, str], list[SliceFacts]] = defaultdict(list)
-    for one in slices:
-        pools[one.driver, one.pool].append(one)
-    devices: Counter[tuple[str, str, str, int]] = Counter()
-    for (driver, _), members in pools.items():
-        newest = max(one.generation for one in members)
-        current = [one for one in members if one.generation == newest]
-        if len(current) == current[0].pool_slices:
-            devices.update(_kind(driver, device) for one in current for device in one.devices)
-    return Offered(devices, classes)
+
+    places: dict[str, Here] = field(default_factory=dict)
+    beside: Counter[str] = field(default_factory=Counter)
+    whole: Counter[str] = field(default_factory=Counter)
+    failing: Counter[str] = field(default_factory=Counter)
+    unread: str = ""
+
+    @property
+    def devices(self) -> int:
+        """How many devices there are in all."""
+        return sum(here.devices for here in self.places.values())
 
 
-def _kind(driver: str, device: DeviceFacts) -> tuple[str, str, str, int]:
-    return driver, device.product, device.type, device.memory_mib
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What DRA drivers give a row.
+
+    Attributes:
+        nodes: Nodes with the row's labels on which they give it devices.
+        devices: Devices in all.
+        usable: Those without a device taint where a Pod could start (D7), occupied or not.
+        free: Usable ones that no claim holds.
+        largest: The most on a single node, usable or not.
+        most_usable: The most usable ones on a single node.
+        astray: Nodes without the row's labels that have some, and how many.
+    """
+
+    nodes: int = 0
+    devices: int = 0
+    usable: int = 0
+    free: int = 0
+    largest: int = 0
+    most_usable: int = 0
+    astray: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What a row's claim recognises, and what the row would get of that."""
+
+    found: Recognised
+    given: Given
+
+
+def given(row: Row, found: Recognised, kind_of: Callable[[str], Kind | None]) -> Given:
+    """Add up what a row's claim recognises.
+
+    An extended resource is given by drivers only where no device plugin gives it (Kubernetes).
+    """
+    counted = []
+    nodes = 0
+    astray = {}
+    for place, here in found.places.items():
+        kind = kind_of(place)
+        if kind is not None:
+            if row.output is Output.EXTENDED_RESOURCE and dict(kind.built).get(row.resource):
+                continue
+            if row.id in kind.rows:
+                nodes += 1
+            else:
+                astray[place] = here.devices
+        counted.append(here)
+    return Given(
+        nodes=nodes,
+        devices=sum(here.devices for here in counted),
+        usable=sum(here.usable for here in counted),
+        free=sum(here.free for here in counted),
+        largest=max((here.devices for here in counted), default=0),
+        most_usable=max((here.usable for here in counted), default=0),
+        astray=astray,
+    )

@@ -118,6 +118,11 @@ class Kinds:
         self._known = {tally.kind: tally.kind for tally in tallies.values()}
         return list(tallies.values())
 
+    def kind_of(self, name: str) -> Kind | None:
+        """Return what a node was in the last count, None where there is no such node."""
+        entry = self._seen.get(name)
+        return None if entry is None else entry[1]
+
     def _kind(self, node: NodeFacts) -> Kind:
         labels = node.labels
         rows = tuple(row.id for row in self._matcher.rows_of(node))

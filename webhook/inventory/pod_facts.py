@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from sys import intern
-from typing import Any
+from typing import Any, TypeVar
 
 from selection_spec.demand import Kind, Need, peak
 from selection_spec.labels import Toleration
 from webhook.inventory.facts import Json, is_extended, mapping, mappings, whole
-from webhook.terms import REQUEST_ANNOTATION
+from webhook.terms import CLAIMS_ANNOTATION, REQUEST_ANNOTATION, is_template_name
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
+
+# Of what Pods have in common: of more workloads than that few start at the same time.
+_REMEMBERED = 1024
+
+_T = TypeVar("_T", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,9 @@ class PodFacts:
         devices: Extended resources at the Pod's peak (semantics A7), by name.
         candidates: Ids of the rows that admission found for it (R5); information, not permission.
         finished: Whether it is done for good and holds nothing any more.
+        templates: Names of ours among the ResourceClaimTemplates that its claims are made from.
+        claims: What these hold, as admission wrote it down (C2); kept while the Pod is pending.
+        unclaimed: Whether a claim of one of these templates is still to be made.
     """
 
     namespace: str
@@ -50,6 +59,9 @@ class PodFacts:
     tolerations: tuple[Toleration, ...] = ()
     priority: int = 0
     finished: bool = False
+    templates: tuple[str, ...] = ()
+    claims: str = ""
+    unclaimed: bool = False
 
     @property
     def key(self) -> str:
@@ -60,24 +72,63 @@ class PodFacts:
 def pod_facts(pod: Json) -> PodFacts:
     """Read a raw Pod."""
     metadata, spec, status = (mapping(pod.get(part)) for part in ("metadata", "spec", "status"))
+    annotations = mapping(metadata.get("annotations"))
     priority = spec.get("priority")
+    node = intern(str(spec.get("nodeName") or ""))
+    finished = str(status.get("phase")) in _FINISHED
+    templates = _templates(spec)
+    pending = bool(templates) and not node and not finished
     return PodFacts(
         namespace=intern(str(metadata.get("namespace") or "")),
         name=str(metadata.get("name") or ""),
         uid=str(metadata.get("uid") or ""),
         owner=_owner(metadata),
-        node=intern(str(spec.get("nodeName") or "")),
+        node=node,
         devices=_devices(spec),
-        candidates=_candidates(mapping(metadata.get("annotations")).get(REQUEST_ANNOTATION)),
+        candidates=_candidates(annotations.get(REQUEST_ANNOTATION)),
         tolerations=tolerations_of(spec),
         priority=priority if type(priority) is int else 0,
-        finished=str(status.get("phase")) in _FINISHED,
+        finished=finished,
+        templates=_shared(tuple(dict.fromkeys(templates.values()))),
+        claims=_shared(_text(annotations.get(CLAIMS_ANNOTATION))) if pending else "",
+        unclaimed=pending and bool(templates.keys() - _claimed(status)) and not _leaves(metadata),
     )
 
 
 def tolerations_of(spec: Json) -> tuple[Toleration, ...]:
     """Read the tolerations of a raw Pod spec."""
     return tuple(map(_toleration, mappings(spec.get("tolerations"))))
+
+
+def _templates(spec: Json) -> dict[str, str]:
+    """Return the templates of ours that a Pod names, by the Pod's name for the claim."""
+    return {
+        _text(one.get("name")): one["resourceClaimTemplateName"]
+        for one in mappings(spec.get("resourceClaims"))
+        if is_template_name(one.get("resourceClaimTemplateName"))
+    }
+
+
+def _claimed(status: Json) -> set[str]:
+    """Return the Pod's names for the claims that Kubernetes has made."""
+    return {_text(one.get("name")) for one in mappings(status.get("resourceClaimStatuses"))}
+
+
+def _leaves(metadata: Json) -> bool:
+    return metadata.get("deletionTimestamp") is not None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+@lru_cache(_REMEMBERED)
+def _shared(value: _T) -> _T:
+    """Return the one object for equal ones: the replicas of a workload have the same templates.
+
+    Users choose these texts, and what was interned is never let go of.
+    """
+    return value
 
 
 def _owner(metadata: Json) -> Owner:

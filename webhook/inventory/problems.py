@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from selection_spec.denial import few
 from selection_spec.errors import Level, Problem
 from selection_spec.labels import Operator, Requirement
-from selection_spec.rows import Row
+from selection_spec.rows import CLAIMS, Row
 from selection_spec.table import Table
 from webhook.inventory.facts import Taint
 from webhook.inventory.kinds import Tally, plain, tells
@@ -33,7 +33,7 @@ class Census:
 
     def __init__(self, table: Table, tallies: Sequence[Tally]) -> None:
         self.nodes = sum(tally.nodes for tally in tallies)
-        self.resources = {row.id: row.resource for row in table.rows}
+        self._pools = {row.id: row.pool for row in table.rows}
         self.strangers: dict[str, Counter[str]] = {}
         self._together: Counter[tuple[str, ...]] = Counter()
         self._by_key: dict[str, Counter[str]] = {}
@@ -56,13 +56,16 @@ class Census:
                 self._by_value.setdefault(value, Counter())[key] += tally.nodes
 
     def beside(self, row: Row) -> Counter[str]:
-        """Return the other rows of its resource that share nodes with a row, and how many."""
+        """Return the other rows of its resource that share nodes with a row, and how many.
+
+        Rows with claims are told apart by devices, not by nodes.
+        """
         others: Counter[str] = Counter()
+        if row.pool == CLAIMS:
+            return others
         for rows, nodes in self._together.items():
             if row.id in rows:
-                others.update(
-                    {other: nodes for other in rows if self.resources[other] == row.resource}
-                )
+                others.update({other: nodes for other in rows if self._pools[other] == row.pool})
         del others[row.id]
         return others
 
@@ -112,19 +115,33 @@ class Census:
         ]
 
 
-def row_problems(row: Row, tallies: Sequence[Tally], census: Census) -> tuple[Problem, ...]:
-    """Return what is wrong with a row that has these nodes."""
+def row_problems(
+    row: Row, tallies: Sequence[Tally], census: Census, by_drivers: int | None = None
+) -> tuple[Problem, ...]:
+    """Return what is wrong with a row that has these nodes.
+
+    Args:
+        row: The row.
+        tallies: Its nodes.
+        census: What all nodes say.
+        by_drivers: The most devices of DRA drivers that the row has on a node; None where only a
+            device plugin can bring it any.
+    """
     nodes = sum(tally.nodes for tally in tallies)
     return (
         *_on_another_platform(row, nodes, census),
-        *(_of_nodes(row, tallies, nodes, census) if tallies else _without_nodes(row, census)),
+        *(_of_nodes(row, tallies, census, by_drivers) if tallies else _without_nodes(row, census)),
     )
 
 
-def _of_nodes(row: Row, tallies: Sequence[Tally], nodes: int, census: Census) -> Iterator[Problem]:
+def _of_nodes(
+    row: Row, tallies: Sequence[Tally], census: Census, by_drivers: int | None
+) -> Iterator[Problem]:
+    nodes = sum(tally.nodes for tally in tallies)
     yield from _taints(row, tallies, nodes)
-    yield from _without_devices(row, tallies, nodes)
-    yield from _per_node(row, tallies)
+    if by_drivers is None:
+        yield from _without_devices(row, tallies, nodes)
+    yield from _per_node(row, tallies, by_drivers or 0)
     yield from _memory(row, tallies, nodes)
     yield from _shared(row, nodes, census)
     yield from _idle_tolerations(row, tallies)
@@ -153,7 +170,7 @@ def _on_another_platform(row: Row, nodes: int, census: Census) -> Iterator[Probl
             f"{_nodes(count)} {has} this row's labels but {is_on} {platform}; "
             f"the row says {row.os}/{row.arch}",
             rule="D10",
-            level=_level(count, nodes + count),
+            level=severity(count, nodes + count),
         )
 
 
@@ -165,8 +182,8 @@ def _taints(row: Row, tallies: Sequence[Tally], nodes: int) -> Iterator[Problem]
                 found[taint] += tally.nodes
     for taint, count in sorted(found.items(), key=lambda one: (-one[1], str(one[0])))[:_SHOWN]:
         carry = "carries" if count == 1 else "carry"
-        text = f"{_share(count, nodes)} {carry} taint {taint} that this row does not tolerate"
-        yield Problem(text, level=_level(count, nodes))
+        text = f"{share(count, nodes)} {carry} taint {taint} that this row does not tolerate"
+        yield Problem(text, level=severity(count, nodes))
     if len(found) > _SHOWN:
         text = f"its nodes carry {len(found) - _SHOWN} more such taints, each on fewer of them"
         yield Problem(text, level=Level.WARNING)
@@ -181,12 +198,13 @@ def _without_devices(row: Row, tallies: Sequence[Tally], nodes: int) -> Iterator
     hint = f"there is {few(others)} instead" if others else "does the device plugin run there?"
     have = "has" if count == 1 else "have"
     yield Problem(
-        f"{_share(count, nodes)} {have} no {row.resource}", hint=hint, level=_level(count, nodes)
+        f"{share(count, nodes)} {have} no {row.resource}", hint=hint, level=severity(count, nodes)
     )
 
 
-def _per_node(row: Row, tallies: Sequence[Tally]) -> Iterator[Problem]:
-    largest = max(dict(tally.kind.built).get(row.resource, 0) for tally in tallies)
+def _per_node(row: Row, tallies: Sequence[Tally], by_drivers: int) -> Iterator[Problem]:
+    by_plugin = (dict(tally.kind.built).get(row.resource, 0) for tally in tallies)
+    largest = by_drivers if row.pool == CLAIMS else max(by_drivers, *by_plugin)
     if largest and largest != row.per_node:
         # Too small a number wastes what is there; too large a one may wait for a larger machine.
         yield Problem(
@@ -205,7 +223,7 @@ def _memory(row: Row, tallies: Sequence[Tally], nodes: int) -> Iterator[Problem]
             found[mib] += tally.nodes
     for mib, count in found.most_common(_SHOWN):
         say = "says" if count == 1 else "say"
-        who = "its nodes say" if count == nodes > 1 else f"{_share(count, nodes)} {say}"
+        who = "its nodes say" if count == nodes > 1 else f"{share(count, nodes)} {say}"
         text = f"vram is {row.vram_gb}gb, {who} {mib} MiB: {nominal_gb(mib)}gb"
         yield Problem(text, rule="G3", level=Level.WARNING)
 
@@ -214,7 +232,7 @@ def _shared(row: Row, nodes: int, census: Census) -> Iterator[Problem]:
     """Rows of one resource on the same nodes count the same devices twice."""
     others = census.beside(row)
     for other, count in others.most_common(_SHOWN):
-        yield Problem(f"{_share(count, nodes)} {_belong(count)} to row {other} too")
+        yield Problem(f"{share(count, nodes)} {_belong(count)} to row {other} too")
     if len(others) > _SHOWN:
         yield Problem(f"its nodes belong to {len(others) - _SHOWN} more rows")
 
@@ -261,7 +279,8 @@ def _nodes(count: int) -> str:
     return "1 node" if count == 1 else f"{count} nodes"
 
 
-def _share(count: int, nodes: int) -> str:
+def share(count: int, nodes: int) -> str:
+    """Say how many of so many nodes: ``2 of 5 nodes``, ``5 nodes`` where it is all of them."""
     return _nodes(count) if count == nodes else f"{count} of {_nodes(nodes)}"
 
 
@@ -269,6 +288,6 @@ def _belong(count: int) -> str:
     return "belongs" if count == 1 else "belong"
 
 
-def _level(count: int, nodes: int) -> Level:
-    """What all nodes of a row have is the table's mistake; what some have may be theirs."""
+def severity(count: int, nodes: int) -> Level:
+    """Return how bad a thing is: what all of a row have is the table's mistake, else theirs."""
     return Level.ERROR if count == nodes else Level.WARNING

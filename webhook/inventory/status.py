@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from selection_spec.errors import Problem
-from selection_spec.rows import Row
+from selection_spec.rows import CLAIMS, Row
 from selection_spec.table import Table
-from webhook.inventory.claims import Offered
+from webhook.inventory.claim_problems import claim_problems, place_problems
+from webhook.inventory.claims import Claimed, Given, Offered, given
 from webhook.inventory.facts import NodeFacts
 from webhook.inventory.kinds import Kinds, Tally
 from webhook.inventory.pod_facts import PodFacts
 from webhook.inventory.problems import Census, row_problems
+from webhook.inventory.recogniser import Recogniser
 
 # What is shown of many, so that the status of a thousand rows stays far below what an API object
 # may hold: problems of the whole table, their length, kinds of nodes that no row matches.
@@ -28,14 +30,18 @@ class RowCounts:
 
     Attributes:
         nodes: Nodes with the row's labels, os and arch.
-        devices: Allocatable devices of the row's resource on them.
-        usable: Those of them on nodes where a Pod could start (D7), occupied or not.
+        devices: Allocatable devices of the row's resource on them; for a row of output
+            ResourceClaim, and for nodes that a DRA driver gives the resource, those that its claim
+            recognises.
+        usable: Those of them on nodes where a Pod could start (D7), occupied or not; without those
+            that their driver has tainted.
         most_usable_on_a_node: The most of them on a single node.
-        free: Usable ones that no Pod holds.
+        free: Usable ones that no Pod and no claim holds.
         suspect: Nodes that the health module suspects (H7).
-        claim_devices: Devices that its claim recognises; None without a claim, or where
-            ResourceSlices were not looked at.
+        claim_devices: Devices that its claim recognises; None without a claim, or where that is
+            not known.
         problems: Errors where the row does not work as written, warnings where it only smells.
+        is_counted: Whether the numbers of devices are known; they are 0 where not.
     """
 
     row: Row
@@ -47,6 +53,7 @@ class RowCounts:
     suspect: int
     problems: tuple[Problem, ...]
     claim_devices: int | None = None
+    is_counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +74,19 @@ class UnmatchedNodes:
 
 @dataclass(frozen=True, slots=True)
 class TableStatus:
-    """The live side of a table: its rows in D8 order, and the GPUs that it does not speak of."""
+    """The live side of a table: its rows in D8 order, and the GPUs that it does not speak of.
+
+    ``missing_classes`` are DeviceClasses that rows of output ResourceClaim ask for and that do not
+    exist (C3).
+    """
 
     digest: str
     rows: tuple[RowCounts, ...]
     unmatched: tuple[UnmatchedNodes, ...]
+    missing_classes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return ``digest``, ``rowCount``, ``rows`` and ``unmatchedNodes`` of the table's status.
+        """Return ``digest``, ``rowCount``, ``rows``, ``unmatchedNodes``, ``missingDeviceClasses``.
 
         Bounded: a table of a thousand rows, each with problems, takes less than half a MiB.
         """
@@ -86,6 +98,7 @@ class TableStatus:
                 "count": sum(one.nodes for one in self.unmatched),
                 "kinds": [_unmatched_json(one) for one in self.unmatched[:_SHOWN_UNMATCHED]],
             },
+            "missingDeviceClasses": list(self.missing_classes),
         }
 
 
@@ -98,6 +111,7 @@ class Survey:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._kinds = Kinds(table)
+        self._recogniser = Recogniser(table.rows)
 
     def status(
         self,
@@ -118,14 +132,29 @@ class Survey:
         for tally in tallies:
             for row_id in tally.kind.rows:
                 of_row[row_id].append(tally)
+        claimed = self._claimed(offers) if offers is not None else {}
         return TableStatus(
             digest=self._table.digest,
             rows=tuple(
-                _with_claim(_counts(row, of_row[row.id], census), offers)
+                _counts(row, of_row[row.id], census, offers, claimed.get(row.id))
                 for row in self._table.rows
             ),
             unmatched=_unmatched(tallies),
+            missing_classes=offers.missing_classes(self._table.rows) if offers is not None else (),
         )
+
+    def _claimed(self, offers: Offered) -> dict[str, Claimed]:
+        """Return by row what its claim recognises, and what it gets of that."""
+        found = self._recogniser.recognised(offers, self._can_start)
+        return {
+            row.id: Claimed(found[row.id], given(row, found[row.id], self._kinds.kind_of))
+            for row in self._table.rows
+            if row.id in found
+        }
+
+    def _can_start(self, node: str) -> bool:
+        kind = self._kinds.kind_of(node)
+        return kind is not None and kind.usable
 
 
 def table_status(
@@ -149,17 +178,27 @@ def held_devices(pods: Iterable[PodFacts]) -> dict[str, dict[str, int]]:
     return held
 
 
-def _counts(row: Row, tallies: list[Tally], census: Census) -> RowCounts:
-    devices = usable = most = free = suspect = 0
-    for tally in tallies:
+def _counts(
+    row: Row, tallies: list[Tally], census: Census, offers: Offered | None, claimed: Claimed | None
+) -> RowCounts:
+    """Count a row by its nodes and by what drivers give it."""
+    is_claim = row.pool == CLAIMS
+    by_drivers = is_claim or (offers is not None and offers.serves(row))
+    gets = claimed.given if claimed is not None and by_drivers else Given()
+    devices, usable, free, most = gets.devices, gets.usable, gets.free, gets.most_usable
+    for tally in () if is_claim else tallies:
         on_a_node = dict(tally.kind.devices).get(row.resource, 0)
         devices += on_a_node * tally.nodes
-        if tally.kind.suspect:
-            suspect += tally.nodes
         if tally.kind.usable:
             usable += on_a_node * tally.nodes
             most = max(most, on_a_node)
             free += tally.free.get(row.resource, 0)
+    problems = row_problems(row, tallies, census, gets.largest if by_drivers else None)
+    if claimed is not None and offers is not None:
+        problems += tuple(claim_problems(row, offers, claimed.found))
+    if gets.devices:
+        problems += tuple(place_problems(row, tallies, gets))
+    is_read = claimed is not None and not claimed.found.unread
     return RowCounts(
         row=row,
         nodes=sum(tally.nodes for tally in tallies),
@@ -167,18 +206,11 @@ def _counts(row: Row, tallies: list[Tally], census: Census) -> RowCounts:
         usable=usable,
         most_usable_on_a_node=most,
         free=free,
-        suspect=suspect,
-        problems=row_problems(row, tallies, census),
+        suspect=sum(tally.nodes for tally in tallies if tally.kind.suspect),
+        problems=problems,
+        claim_devices=claimed.found.devices if claimed is not None and is_read else None,
+        is_counted=is_read or not is_claim,
     )
-
-
-def _with_claim(counts: RowCounts, offers: Offered | None) -> RowCounts:
-    claim = counts.row.claim
-    if claim is None or offers is None:
-        return counts
-    count = offers.matching(counts.row, claim)
-    problems = (*counts.problems, *offers.problems(claim, count))
-    return replace(counts, claim_devices=count, problems=problems)
 
 
 def _unmatched(tallies: list[Tally]) -> tuple[UnmatchedNodes, ...]:
@@ -206,10 +238,7 @@ def _rows_json(rows: Iterable[RowCounts]) -> list[dict[str, Any]]:
             {
                 "id": counts.row.id,
                 "nodes": counts.nodes,
-                "devices": counts.devices,
-                "usable": counts.usable,
-                "mostUsableOnANode": counts.most_usable_on_a_node,
-                "free": counts.free,
+                **(_devices_json(counts) if counts.is_counted else {}),
                 "suspect": counts.suspect,
                 "reserved": counts.row.reserved,
                 **({} if counts.claim_devices is None else {"claimDevices": counts.claim_devices}),
@@ -217,6 +246,15 @@ def _rows_json(rows: Iterable[RowCounts]) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _devices_json(counts: RowCounts) -> dict[str, int]:
+    return {
+        "devices": counts.devices,
+        "usable": counts.usable,
+        "mostUsableOnANode": counts.most_usable_on_a_node,
+        "free": counts.free,
+    }
 
 
 def _unmatched_json(one: UnmatchedNodes) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def mutate(
     if wrong or answer.placement is None:
         return Mutation(problems=tuple(wrong), resolution=answer.resolution)
     if claim.is_taken(answer.resolution):
-        return _with_claims(pod, request, answer, snapshot)
+        return _with_claims(pod, request, answer, answer.placement, snapshot)
     return _with_resource(pod, request, answer, answer.placement)
 
 
@@ -83,8 +83,10 @@ def _answer_of(
     table = snapshot.table
     demand = replace(demand_of(pod, request, table), held=claim.held(pod, table))
     resolution = resolve(snapshot.table, demand, choice.policy, snapshot.availability)
-    placement = None if resolution.failed else _plan(resolution, snapshot)
-    return _Answer(resolution, placement, problems(resolution), warnings(resolution))
+    if resolution.failed:
+        return _Answer(resolution, None, problems(resolution), ())
+    placement = _plan(resolution, snapshot, nodes_first=request.nodes_first)
+    return _Answer(resolution, placement, (), warnings(resolution))
 
 
 def _with_origin(problem: Problem, pod: dict[str, Any], request: PodRequest) -> Problem:
@@ -100,16 +102,16 @@ def _with_origin(problem: Problem, pod: dict[str, Any], request: PodRequest) -> 
     return replace(problem, hint=f"{problem.hint}; {origin}")
 
 
-def _plan(resolution: Resolution, snapshot: Snapshot) -> node.NodePlacement:
+def _plan(resolution: Resolution, snapshot: Snapshot, *, nodes_first: bool) -> node.NodePlacement:
     """Return the plan for the candidates; many demands have the same ones.
 
-    A plan follows from the table, its candidates and which of them were named, so that the memo is
-    right to know it by these two sets.
+    A plan follows from the table, its candidates, which of them were named and what decides the
+    node, so that the memo is right to know it by these.
     """
-    key = b"plan %x %x" % (resolution.kept, resolution.named)
+    key = b"plan %x %x %d" % (resolution.kept, resolution.named, nodes_first)
     plan = cast("node.NodePlacement | None", snapshot.memo.get(key))
     if plan is None:
-        plan = node.plan(resolution)
+        plan = node.plan(resolution, nodes_first=nodes_first)
         snapshot.memo.put(key, plan, _PLAN_BYTES_A_ROW * len(resolution.candidates))
     return plan
 
@@ -126,15 +128,21 @@ def _content(resolution: Resolution, count: int, snapshot: Snapshot) -> claim.Co
 
 
 def _with_claims(
-    pod: dict[str, Any], request: PodRequest, answer: _Answer, snapshot: Snapshot
+    pod: dict[str, Any],
+    request: PodRequest,
+    answer: _Answer,
+    placement: node.NodePlacement,
+    snapshot: Snapshot,
 ) -> Mutation:
     resolution = answer.resolution
     needs = [ask.need for ask in request.asks if ask.need is not None]
     contents = [_content(resolution.of(need.name), need.count, snapshot) for need in needs]
     claims = claim.pod_claims(pod, needs, contents)
-    wrong = tuple(claim.problems(pod, snapshot.table, needs, claims))
-    if wrong or answer.placement is None:
-        return Mutation(problems=wrong, resolution=resolution)
+    wrong = [*claim.problems(pod, snapshot.table, needs, claims)]
+    if too_many := node.too_many_terms(pod, placement):
+        wrong.append(too_many)
+    if wrong:
+        return Mutation(problems=tuple(wrong), resolution=resolution)
     named = {container: one.name for one in claims for container in one.containers}
     edits: list[Edit] = [*_zeros(request)]
     for ask in request.asks:
@@ -143,7 +151,7 @@ def _with_claims(
             path = ("spec", *ask.path, "resources", "claims")
             edits.append(Extend(path, ({"name": named[ask.need.name]},), "C1"))
     edits += claim.edits(pod, claims)
-    edits += node.edits(pod, answer.placement)
+    edits += node.edits(pod, placement)
     edits += marks.edits(pod, needs, resolution)
     return Mutation(
         edits=tuple(edits),
@@ -154,7 +162,7 @@ def _with_claims(
             *request.warnings,
         ),
         resolution=resolution,
-        placement=answer.placement,
+        placement=placement,
         claims=claims,
     )
 

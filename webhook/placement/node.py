@@ -50,11 +50,18 @@ class NodePlacement:
     preferred: tuple[dict[str, Any], ...]
 
 
-def plan(resolution: Resolution) -> NodePlacement:
-    """Write the candidates of a resolution in the Pod's terms."""
+def plan(resolution: Resolution, *, nodes_first: bool = False) -> NodePlacement:
+    """Write the candidates of a resolution in the Pod's terms.
+
+    Args:
+        resolution: One that did not fail.
+        nodes_first: Whether the Pod's node is chosen before the scheduler sees its claims, so that
+            devices cannot decide it (N8).
+    """
     rows = resolution.candidates
+    by_devices = rows[0].pool == CLAIMS and not nodes_first
     return NodePlacement(
-        terms=() if rows[0].pool == CLAIMS else alternatives(row.nodes for row in rows),
+        terms=() if by_devices else alternatives(row.nodes for row in rows),
         tolerations=_tolerations(resolution),
         preferred=tuple(_preferred(resolution)),
     )

@@ -70,10 +70,9 @@ def wanted(pod: Json) -> dict[str, Json]:
     Only those whose name is the hash of their content (C3, R2); nothing where there is nothing to
     read. Never raises.
     """
-    written = _written(
-        ((pod.get("metadata") or {}).get("annotations") or {}).get(CLAIMS_ANNOTATION)
-    )
-    claims = (pod.get("spec") or {}).get("resourceClaims")
+    annotations = _object(_object(pod.get("metadata")).get("annotations"))
+    written = _written(annotations.get(CLAIMS_ANNOTATION))
+    claims = _object(pod.get("spec")).get("resourceClaims")
     named = [
         one.get("resourceClaimTemplateName")
         for one in (claims if isinstance(claims, list) else ())
@@ -91,6 +90,10 @@ def _is_content_of(name: str, spec: object) -> bool:
         return isinstance(spec, dict) and template_name(spec) == name
     except RecursionError:
         return False
+
+
+def _object(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
 
 
 def _written(annotation: object) -> Json:
@@ -137,7 +140,7 @@ def malformed(spec: Json) -> str:
         if not isinstance(request, list) or len(request) != 1:
             return "it does not have exactly one request"
         request = request[0]
-        if "firstAvailable" in request:
+        if isinstance(request, dict) and "firstAvailable" in request:
             many = _only(request, "name", "firstAvailable")["firstAvailable"]
             if not isinstance(many, list) or not 0 < len(many) <= MAX_ALTERNATIVES:
                 return f"firstAvailable does not have 1 to {MAX_ALTERNATIVES} alternatives"
@@ -154,7 +157,7 @@ def malformed(spec: Json) -> str:
 def _is_whole(asked: Json) -> bool:
     selectors = asked["selectors"]
     return (
-        isinstance(asked["deviceClassName"], str)
+        _is_text(asked["deviceClassName"])
         and asked["allocationMode"] == "ExactCount"
         and type(asked["count"]) is int
         and isinstance(selectors, list)
@@ -163,10 +166,15 @@ def _is_whole(asked: Json) -> bool:
             and set(one) == {"cel"}
             and isinstance(one["cel"], dict)
             and set(one["cel"]) == {"expression"}
-            and isinstance(one["cel"]["expression"], str)
+            and _is_text(one["cel"]["expression"])
             for one in selectors
         )
     )
+
+
+def _is_text(value: object) -> bool:
+    """Tell whether a value is a text that can be written: JSON has half characters, UTF-8 none."""
+    return isinstance(value, str) and not any("\ud800" <= one <= "\udfff" for one in value)
 
 
 _ASKED: Final = ("deviceClassName", "selectors", "allocationMode", "count")

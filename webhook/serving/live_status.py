@@ -1,4 +1,4 @@
-"""What a SelectionTable's status says of its rows, for as long as it holds (semantics D7)."""
+"""What a SelectionTable's status says of its rows, for as long as it holds (semantics D7, C3)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LiveStatus:
     Attributes:
         digest: Which table it speaks of; "" where there is none.
         renewed: When it was last known to be right; None where there is none.
-        rows: Its counts by row id.
+        rows: Its counts by row id, and the DeviceClasses that do not exist.
     """
 
     digest: str
@@ -38,20 +38,24 @@ def live_status(status: object) -> LiveStatus:
     return LiveStatus(
         digest=str(fields.get("digest") or ""),
         renewed=_time(fields.get("renewTime")),
-        rows=_availability(fields.get("rows")),
+        rows=Availability(_rows(fields.get("rows")), _classes(fields.get("missingDeviceClasses"))),
     )
 
 
-def _availability(rows: object) -> Availability:
-    return Availability(
-        {
-            row["id"]: RowStatus(row["devices"], row["mostUsableOnANode"])
-            for row in (rows if isinstance(rows, list) else ())
-            if isinstance(row, dict)
-            and isinstance(row.get("id"), str)
-            and type(row.get("devices")) is int
-            and type(row.get("mostUsableOnANode")) is int
-        }
+def _rows(rows: object) -> dict[str, RowStatus]:
+    return {
+        row["id"]: RowStatus(row["devices"], row["mostUsableOnANode"])
+        for row in (rows if isinstance(rows, list) else ())
+        if isinstance(row, dict)
+        and isinstance(row.get("id"), str)
+        and type(row.get("devices")) is int
+        and type(row.get("mostUsableOnANode")) is int
+    }
+
+
+def _classes(names: object) -> frozenset[str]:
+    return frozenset(
+        name for name in (names if isinstance(names, list) else ()) if isinstance(name, str)
     )
 
 

@@ -7,6 +7,7 @@ import logging
 import signal
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 
 import webhook
@@ -14,6 +15,8 @@ from webhook.controllers.board import Board, Part
 from webhook.controllers.certificate_places import CertificatePlaces
 from webhook.controllers.certificate_words import kept_elsewhere
 from webhook.controllers.certificates import CertificateLoop, CertificateMetrics
+from webhook.controllers.claim_jobs import Jobs
+from webhook.controllers.claim_templates import ClaimTemplateLoop, ClaimTemplateMetrics
 from webhook.controllers.frame import Frame, Paced
 from webhook.controllers.loop_metrics import LoopMetrics
 from webhook.controllers.observed import Observed
@@ -40,6 +43,11 @@ _COLLECT_AFTER = (10_000, 20, 50)
 _GATHER_S = 2.0
 # Nothing is written where nothing differs, so these may look sooner.
 _SOON_S = 0.2
+
+# Namespaces in which something is written at the same time, and how long one may take to answer:
+# a webhook of others that hangs there is given up on.
+_HANDS = 8
+_HANDS_PATIENCE_S = 5.0
 
 
 def control(settings: ControllerSettings) -> None:
@@ -77,6 +85,7 @@ class _Controller:
         self._metrics = metrics
         self._log = log
         self._certificate_metrics = CertificateMetrics(metrics.registry)
+        self._template_metrics = ClaimTemplateMetrics(metrics.registry)
 
     def run(self, stopping: threading.Event) -> None:
         """Stand by, lead, stand by again, until ``stopping``."""
@@ -99,11 +108,11 @@ class _Controller:
             self._log.info("no longer leading", identity=self._settings.identity)
 
     def _loops(self, lost: threading.Event) -> Frame:
-        status_wake, wake = threading.Event(), threading.Event()
+        wakes = status_wake, wake, template_wake = [threading.Event() for _ in range(3)]
 
         def changed() -> None:
-            status_wake.set()
-            wake.set()
+            for one in wakes:
+                one.set()
 
         def troubled(why: str) -> None:
             self._log.error("cannot follow a collection", why=why)
@@ -125,12 +134,31 @@ class _Controller:
                 wake,
             ),
         ]
+        templates = self._templates(cluster, world, board, template_wake)
+        loops.append(Paced(templates, _SOON_S, template_wake))
         if self._settings.certificates:
             loops.append(Paced(self._certificates(cluster, board), _SOON_S))
         else:
             board.post(CertificateLoop.name, Part((kept_elsewhere(),)))
         world.start(lost)
         return Frame(loops, log=self._log, metrics=self._metrics, clock=utc_now)
+
+    def _templates(
+        self, cluster: Cluster, world: World, board: Board, wake: threading.Event
+    ) -> ClaimTemplateLoop:
+        cluster = cluster.with_patience(_HANDS_PATIENCE_S)
+        pool = ThreadPoolExecutor(_HANDS, thread_name_prefix=ClaimTemplateLoop.name)
+        return ClaimTemplateLoop(
+            cluster,
+            world,
+            Jobs(cluster, pool, wake.set),
+            in_use=self._settings.table_name,
+            board=board,
+            log=self._log,
+            metrics=self._template_metrics,
+            monotonic=monotonic,
+            grace_s=self._settings.template_grace_s,
+        )
 
     def _certificates(self, cluster: Cluster, board: Board) -> CertificateLoop:
         """Return a new loop: what it has waited for counts within one term only."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.api import wait_until
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import small_fleet
 from tests.cluster.live import tables
@@ -53,6 +54,18 @@ def controller(table: ControlPlane, tmp_path: Path) -> Iterator[Controller]:
         yield one
     finally:
         one.close()
+
+
+@pytest.fixture
+def known(table: ControlPlane, controller: Controller) -> ControlPlane:
+    """The same, when the controller has counted it for the first time."""
+    wait_until(
+        lambda: tables.condition(table.api, "Ready").get("status") == "True",
+        timeout=tables.SEEN_SECONDS,
+        what="the table to be ready",
+        state=controller.process.log_end,
+    )
+    return table
 
 
 @pytest.fixture

@@ -10,11 +10,12 @@ import httpx
 import yaml
 
 from tests.cluster.api import Api, ApiError, Json, wait_until
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.product.installation import MANIFESTS
 from webhook.terms import TABLES_PATH
 
 _EXAMPLE = Path(__file__).parents[3] / "selection_spec/data/pfn-table.yaml"
-_SEEN_SECONDS = 30.0
+SEEN_SECONDS = 30.0
 
 
 def example() -> Json:
@@ -51,7 +52,7 @@ def install_resource(api: Api) -> None:
                 raise
             return False
 
-    wait_until(served, timeout=_SEEN_SECONDS, what="the resource to be served")
+    wait_until(served, timeout=SEEN_SECONDS, what="the resource to be served")
 
 
 def apply(api: Api, table: Json) -> Json:
@@ -81,3 +82,18 @@ def condition(api: Api, kind: str, name: str = "default") -> dict[str, Any]:
     """A condition of a table; empty where there is none yet."""
     found = (one for one in status(api, name).get("conditions", []) if one["type"] == kind)
     return next(found, {})
+
+
+def shows(plane: ControlPlane, row_id: str, **expected: object) -> None:
+    """Wait until a row's status has these fields."""
+
+    def so() -> bool:
+        found = row(plane.api, row_id)
+        return all(found.get(name) == value for name, value in expected.items())
+
+    wait_until(
+        so,
+        timeout=SEEN_SECONDS,
+        what=f"{row_id} to show {expected}",
+        state=lambda: str(status(plane.api)),
+    )

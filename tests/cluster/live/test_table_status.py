@@ -9,37 +9,11 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import GPU, fake_node
 from tests.cluster.live import tables
 from tests.cluster.live.programs import Controller
+from tests.cluster.live.tables import SEEN_SECONDS as SECONDS
+from tests.cluster.live.tables import shows
 from tests.cluster.nodes import create_nodes
 from tests.cluster.pods import create_pod, pod, wait_decided
 from webhook.terms import CLASSES_PATH, SLICES_PATH, TABLES_PATH
-
-SECONDS = 30.0
-
-
-def shows(plane: ControlPlane, row: str, **expected: object) -> None:
-    """Wait until a row's status has these fields."""
-
-    def so() -> bool:
-        found = tables.row(plane.api, row)
-        return all(found.get(name) == value for name, value in expected.items())
-
-    wait_until(
-        so,
-        timeout=SECONDS,
-        what=f"{row} to show {expected}",
-        state=lambda: str(tables.status(plane.api)),
-    )
-
-
-@pytest.fixture
-def known(table: ControlPlane, controller: Controller) -> ControlPlane:
-    wait_until(
-        lambda: tables.condition(table.api, "Ready").get("status") == "True",
-        timeout=SECONDS,
-        what="the table to be ready",
-        state=controller.process.log_end,
-    )
-    return table
 
 
 @pytest.mark.rule("D7")

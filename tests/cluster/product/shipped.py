@@ -127,10 +127,10 @@ class Shipped:
         )
 
     @contextmanager
-    def running(self) -> Iterator[tuple[Process, ...]]:
-        """A time in which two controllers and the webhook run; yields all of them."""
+    def running(self, *more: str) -> Iterator[tuple[Process, ...]]:
+        """A time in which two controllers (with more flags) and the webhook run; yields all."""
         stopping = threading.Event()
-        controllers = tuple(self._controller(f"controller-{n}") for n in range(2))
+        controllers = tuple(self._controller(f"controller-{n}", *more) for n in range(2))
         webhook = self._webhook()
         with contextlib.ExitStack() as stack:
             for one in controllers:
@@ -145,9 +145,10 @@ class Shipped:
             self.wait_translated()
             yield (*controllers, webhook)
 
-    def _controller(self, name: str) -> Process:
+    def _controller(self, name: str, *more: str) -> Process:
         listen = f"{HOST}:{free_ports([name], HOST)[name]}"
-        return self._process(name, "controller", [f"--identity={name}", f"--listen={listen}"])
+        flags = [f"--identity={name}", f"--listen={listen}", *more]
+        return self._process(name, "controller", flags)
 
     def _webhook(self) -> Process:
         service = path("v1", "services", "gpuspec-webhook", namespace=NAMESPACE)

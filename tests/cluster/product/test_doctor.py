@@ -16,6 +16,13 @@ import yaml
 from certs.authority import create_authority
 from tests.builders import GPU, PFN_TABLE, Json
 from tests.cluster.api import ApiError, path, wait_until
+from tests.cluster.claims.fleet import (
+    CLASSES,
+    device_class,
+    fleets_table,
+    publishing,
+    slices_of,
+)
 from tests.cluster.components import Options
 from tests.cluster.conftest import wanted_minors
 from tests.cluster.control_plane import ControlPlane
@@ -283,6 +290,9 @@ LATE = [
 ]
 
 
+CLAIMED = replaced(TABLE, "/spec", fleets_table()["spec"])
+
+
 @contextmanager
 def late_webhook(plane: ControlPlane) -> Iterator[None]:
     with created(plane, MUTATING_LIST, {"metadata": {"name": "zzz-late"}, "webhooks": LATE}):
@@ -382,6 +392,14 @@ def late_webhook(plane: ControlPlane) -> Iterator[None]:
             f"the webhook answers, and denies a Pod with {KEY} in namespace default: admission "
             'webhook "gpu.gpuspec.preferred.jp" denied the request: ',
             id="limit-range-denies",
+        ),
+        pytest.param(
+            CLAIMED,
+            "claims",
+            "error",
+            "DeviceClass gpu.nvidia.com does not exist, so nobody gets v100-16gb, v100-32gb, "
+            "a30-24gb, a100-80gb (C3); there is none",
+            id="no-device-class",
         ),
         pytest.param(
             with_object(QUOTAS, spec={"hard": {f"requests.{KEY}": "1"}}),
@@ -507,6 +525,26 @@ def test_what_is_broken_is_named(
     )
 
 
+@pytest.mark.rule("C1")
+def test_an_installation_whose_rows_are_taken_by_claims_is_right(plane: ControlPlane) -> None:
+    with (
+        created(plane, CLASSES, device_class()),
+        publishing(plane.api, slices_of(small_fleet(NODES))),
+        CLAIMED(plane),
+    ):
+        said = f"{KEY}: 1 in namespace default becomes a claim on 4 kinds of device, template "
+        wait_until(
+            lambda: said in texts(checks(plane)["translation"]),
+            timeout=SEEN_SECONDS,
+            what="a Pod to become one with claims",
+            state=lambda: str(checks(plane)["translation"]),
+        )
+        found = checks(plane)
+        for check in ("translation", "claims", "nodes", "tolerations", "quotas"):
+            assert found[check]["level"] == "fine", found[check]
+    wait_for_status(plane)
+
+
 def test_who_may_see_little_is_told_which_permission_is_missing(plane: ControlPlane) -> None:
     token = plane.service_account_token("default", "default")
     kubeconfig = plane.write_kubeconfig(plane.workdir / "nobody", token)
@@ -515,4 +553,4 @@ def test_who_may_see_little_is_told_which_permission_is_missing(plane: ControlPl
     assert (
         "?     LimitRanges\n      could not look: permission to list limitranges is missing\n"
     ) in result.stdout
-    assert result.stderr == "\n21 checks: 2 ok, 0 warnings, 0 failed, 19 unknown\n"
+    assert result.stderr == "\n22 checks: 3 ok, 0 warnings, 0 failed, 19 unknown\n"

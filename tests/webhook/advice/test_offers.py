@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
 
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from selection_spec.grammar import Spec
@@ -16,13 +19,19 @@ from tests.builders import DOMAIN, GPU, Json, make_pod, make_row, make_table, to
 from tests.matcher import admits
 from tests.property.strategies import nodes_of, table_documents, table_of
 from tests.webhook.advice.pods import make_node
+from tests.webhook.inventory.drivers import claim, device, pool, tainted
 from webhook.admission.translate import Context, Verdict, translate
 from webhook.advice.offers import Market, Offer, Start
-from webhook.advice.supply import supply_of_nodes, supply_of_status
+from webhook.advice.supply import Supply, supply_of_nodes, supply_of_status
+from webhook.inventory.claim_facts import claim_facts
+from webhook.inventory.claims import offered
+from webhook.inventory.device_cel import Expression, Expressions
 from webhook.inventory.facts import node_facts
 from webhook.inventory.matching import Matcher
 from webhook.inventory.pod_facts import pod_facts
+from webhook.inventory.slice_facts import slice_facts
 from webhook.jsonpatch import write
+from webhook.placement.templates import asked_of, wanted
 from webhook.snapshot import Snapshot
 
 _TABLE = make_table(
@@ -68,6 +77,7 @@ def test_it_would_start() -> None:
         largest=8,
         node="b2",
         away=(),
+        charged=((f"requests.{GPU}", 4),),
         start=Start.YES,
     )
 
@@ -166,21 +176,42 @@ def test_any_device_and_the_other_policy_instead() -> None:
 
 def test_a_status_says_perhaps() -> None:
     rows = [{"id": "a-16gb", "devices": 16, "usable": 16, "mostUsableOnANode": 8, "free": 3}]
-    market = Market(_TABLE, supply_of_status(_TABLE, rows), PolicyChoice(Policy.EVERY_FIT, "given"))
+    supply = supply_of_status(_TABLE, {"rows": rows})
+    market = Market(_TABLE, supply, PolicyChoice(Policy.EVERY_FIT, "given"))
     assert market.offer(Spec("any"), 3).start is Start.PERHAPS
     assert market.offer(Spec("any"), 4).start is Start.NO
 
 
+@dataclass(frozen=True)
+class _Cluster:
+    """Nodes that have devices of plugins and of DRA drivers, and Pods and claims that hold some."""
+
+    table: Table
+    nodes: list[Json]
+    pods: list[Json]
+    slices: list[Json]
+    claims: list[Json]
+
+    def supply(self) -> Supply:
+        held = filter(None, map(claim_facts, self.claims))
+        return supply_of_nodes(
+            self.table,
+            map(node_facts, self.nodes),
+            map(pod_facts, self.pods),
+            offered(map(slice_facts, self.slices), claims=held),
+        )
+
+
 @st.composite
-def _clusters(draw: st.DrawFn) -> tuple[Table, list[Json], list[Json]]:
-    """Tables with nodes that have devices, and Pods that hold some."""
+def _clusters(draw: st.DrawFn) -> _Cluster:
+    """Clusters with a table, on whose nodes its rows' devices are, and others."""
     document = draw(table_documents(2))
     table = table_of(document)
     matcher = Matcher(table)
-    nodes = []
-    for number, node in enumerate(draw(nodes_of(document, 5))):
+    nodes, slices, claims = [], [], []
+    for number, node in enumerate(map(deepcopy, draw(nodes_of(document, 5)))):
         amounts = {name: str(draw(st.integers(0, 8))) for name in ("nvidia.com/gpu", "amd.com/gpu")}
-        node["metadata"]["name"] = f"node-{number}"
+        name = node["metadata"]["name"] = f"node-{number}"
         node["status"] = {
             "capacity": amounts,
             "allocatable": amounts,
@@ -189,11 +220,25 @@ def _clusters(draw: st.DrawFn) -> tuple[Table, list[Json], list[Json]]:
         # The selectors of a Pod say nothing of os and arch (D10), so the scheduler knows less.
         if not matcher.strangers_of(node_facts(node)):
             nodes.append(node)
+            cards = draw(st.lists(st.sampled_from(_CARDS), max_size=6))
+            driver = draw(st.sampled_from(("gpu.nvidia.com", "gpu.amd.com")))
+            slices.append(pool(*cards, name=name, driver=driver))
+            held = draw(st.sets(st.integers(0, 5), max_size=2))
+            claims.append(claim(*(f"gpu-0-{one}" for one in held), at=name, driver=driver))
     pods = [
         make_pod().container("main", {GPU: draw(st.integers(1, 8))}).spec(nodeName=name).build()
         for name in draw(st.lists(st.sampled_from(["node-0", "node-1", "node-2"]), max_size=3))
     ]
-    return table, nodes, pods
+    return _Cluster(table, nodes, pods, slices, claims)
+
+
+_CARDS = [
+    *(device(f"Card {number}", memory) for number in range(4) for memory in ("16Gi", "24Gi")),
+    device("Card 0", "80Gi"),
+    device("Card 0", "80Gi", "mig"),
+    tainted(device("Card 1", "80Gi")),
+    tainted(device("Card 1", "80Gi"), "None"),
+]
 
 
 @given(
@@ -204,21 +249,19 @@ def _clusters(draw: st.DrawFn) -> tuple[Table, list[Json], list[Json]]:
     policy=st.sampled_from(Policy),
 )
 def test_yes_means_that_a_node_takes_the_pod_that_admission_makes(
-    cluster: tuple[Table, list[Json], list[Json]],
-    number: int,
-    bound: int | None,
-    count: int,
-    policy: Policy,
+    cluster: _Cluster, number: int, bound: int | None, count: int, policy: Policy
 ) -> None:
-    table, nodes, pods = cluster
-    names = ["any", *sorted(table.names)]
+    names = ["any", *sorted(cluster.table.names)]
     spec = Spec(names[number % len(names)], bound)
-    market = _market(*nodes, table=table, policy=policy, pods=pods)
+    market = Market(cluster.table, cluster.supply(), PolicyChoice(policy, "given"))
     offer = market.offer(spec, count)
-    assert (offer.start is Start.YES) == _starts(market, nodes, pods, offer)
+    starts = _starts(market, cluster, offer)
+    event(f"{'starts' if starts else 'not'}: {[key for key, _ in offer.charged][:1]}")
+    assert (offer.start is Start.YES) == starts
+    assert offer.largest <= offer.free <= offer.total
 
 
-def _starts(market: Market, nodes: list[Json], pods: list[Json], offer: Offer) -> bool:
+def _starts(market: Market, cluster: _Cluster, offer: Offer) -> bool:
     """Whether the Pod would start: its own way through admission and the scheduler's rules."""
     asking = make_pod().container("main", {f"{market.table.domain}/{offer.spec}": offer.count})
     snapshot = Snapshot(market.table, market.supply.availability)
@@ -226,9 +269,12 @@ def _starts(market: Market, nodes: list[Json], pods: list[Json], offer: Offer) -
     if outcome.verdict is Verdict.DENIED:
         return False
     pod = write(asking.build(), outcome.edits).after
+    nodes = [node for node in cluster.nodes if admits(node, pod)]
+    for spec in wanted(pod).values():
+        return any(_allocates(cluster, node["metadata"]["name"], spec) for node in nodes)
     limits = pod["spec"]["containers"][0]["resources"]["limits"]
     ((resource, amount),) = limits.items()
-    return any(admits(node, pod) and _free(node, resource, pods) >= int(amount) for node in nodes)
+    return any(_free(node, resource, cluster.pods) >= int(amount) for node in nodes)
 
 
 def _free(node: Json, resource: str, pods: list[Json]) -> int:
@@ -239,6 +285,44 @@ def _free(node: Json, resource: str, pods: list[Json]) -> int:
     )
     amount: str = node["status"]["allocatable"].get(resource, "0")
     return int(amount) - int(held)
+
+
+def _allocates(cluster: _Cluster, node: str, spec: Json) -> bool:
+    """Whether a node has the devices of a claim: those that fulfil the CEL of an alternative."""
+    held = {
+        tuple(result[part] for part in ("driver", "pool", "device"))
+        for one in cluster.claims
+        for result in one["status"]["allocation"]["devices"]["results"]
+    }
+    free = [
+        (one.driver, device)
+        for one in map(slice_facts, cluster.slices)
+        for device in one.devices
+        if one.node == node
+        and (one.driver, one.pool, device.name) not in held
+        and not any(taint.effect == "NoSchedule" for taint in device.taints)
+    ]
+    return any(
+        sum(
+            all(
+                _compiled(part["cel"]["expression"]).holds(driver, device.details, multiple=False)
+                for part in one["selectors"]
+            )
+            for driver, device in free
+        )
+        >= one["count"]
+        for one in asked_of(spec)
+    )
+
+
+@cache
+def _compiled(expression: str) -> Expression:
+    return _expressions().compiled(expression)
+
+
+@cache
+def _expressions() -> Expressions:
+    return Expressions()
 
 
 def test_taints_that_rows_tolerate_are_open() -> None:

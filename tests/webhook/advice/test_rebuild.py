@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from copy import deepcopy
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from selection_spec.table import Table
+from selection_spec.table import Table, load_table
 from tests.builders import (
     GPU,
     Json,
@@ -24,9 +25,9 @@ from tests.builders import (
     tolerate,
 )
 from tests.property.strategies import placed_pods, pods, tables
-from tests.webhook.advice.pods import stored
+from tests.webhook.advice.pods import moved_document, moved_table, stored
 from webhook.admission.essence import essence_of
-from webhook.admission.translate import ADMISSION, Verdict, translate
+from webhook.admission.translate import ADMISSION, KUEUE, Verdict, translate
 from webhook.advice.rebuild import CannotTellError, _comparable, rebuild
 from webhook.jsonpatch import write
 from webhook.snapshot import Snapshot
@@ -37,9 +38,10 @@ _TWO_LABELS = make_table(
 )
 
 
-def _alike(pod: Json, other: Json) -> bool:
+def _alike(pod: Json, other: Json, table: Table) -> bool:
     """Whether two Pods ask for the same, however an absence is spelt."""
-    return _comparable(pod) == _comparable(other)
+    snapshot = Snapshot(table)
+    return _comparable(pod, snapshot) == _comparable(other, snapshot)
 
 
 @pytest.mark.rule("R5")
@@ -85,13 +87,81 @@ def _alike(pod: Json, other: Json) -> bool:
             asking(any=1).selector(gpu_model="a30-24gb"),
             id="a selector of the user's own that is like ours",
         ),
+        pytest.param(moved_table(), asking(any_24gb=2), id="claims, every fit"),
+        pytest.param(moved_table(), asking(any_24gb=2).high(), id="claims, smallest fit"),
+        pytest.param(moved_table(), asking(a100=4), id="claims by name"),
+        pytest.param(
+            moved_table(),
+            asking(any=1)
+            .terms(term(expression("zone", "In", "a")), {})
+            .tolerates(tolerate("spot")),
+            id="claims beside terms and tolerations",
+        ),
+        pytest.param(
+            moved_table(),
+            make_pod()
+            .container("a", any_24gb=2)
+            .init("b", any_24gb=2)
+            .sidecar("c", v100=1)
+            .spec(resourceClaims=[{"name": "gpuspec-a", "resourceClaimName": "nic"}]),
+            id="claims that containers share, beside one of the user's own",
+        ),
+        pytest.param(
+            moved_table(mixedNodes=True),
+            make_pod().container("a", a100=1).container("b", v100=1),
+            id="claims on several models",
+        ),
+        pytest.param(
+            moved_table(),
+            asking(any=1).metadata(labels={"kueue.x-k8s.io/queue-name": "q"}),
+            id="claims in a queue",
+        ),
     ],
 )
 def test_what_was_asked(table: Table, pod: PodBuilder) -> None:
     raw = pod.build()
     before = deepcopy(there := stored(raw, table, "node-1"))
-    assert _alike(rebuild(there, Snapshot(table)), essence_of(_as_defaulted(raw)))
+    assert _alike(rebuild(there, Snapshot(table)), essence_of(_as_defaulted(raw)), table)
     assert there == before
+
+
+@pytest.mark.rule("C5")
+def test_a_namespace_of_kueue_s_is_told_by_the_claims() -> None:
+    raw = asking(any=1).build()
+    edits = translate(raw, KUEUE, Snapshot(moved_table())).edits
+    again = rebuild(write(raw, edits).after, Snapshot(moved_table()))
+    assert again["metadata"]["labels"] == {"kueue.x-k8s.io/queue-name": ""}
+    assert _alike(again, _as_defaulted(raw), moved_table())
+
+
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [
+        pytest.param(pfn_table(), moved_table(), id="to claims"),
+        pytest.param(moved_table(), moved_table(()), id="and back"),
+        pytest.param(pfn_table(), moved_table(["v100-16gb"]), id="one row"),
+    ],
+)
+def test_pods_from_before_their_rows_were_moved_are_told(then: Table, now: Table) -> None:
+    raw = asking(any_24gb=2).build()
+    assert _alike(rebuild(stored(raw, then, "n"), Snapshot(now)), _as_defaulted(raw), now)
+
+
+def test_a_container_without_its_claim_cannot_be_told() -> None:
+    pod = stored(asking(any_24gb=2), moved_table())
+    pod["spec"]["containers"][0]["resources"] = {"claims": [{"name": "other"}]}
+    with pytest.raises(CannotTellError) as caught:
+        rebuild(pod, Snapshot(moved_table()))
+    assert str(caught.value) == 'container "main" uses no claim of its annotation'
+
+
+def test_a_pod_without_claim_and_resource_cannot_be_told() -> None:
+    document = moved_document()
+    for row in document["spec"]["devices"]:
+        del row["resource"]
+    with pytest.raises(CannotTellError) as caught:
+        rebuild(stored(asking(any=1), pfn_table()), Snapshot(load_table(json.dumps(document))))
+    assert str(caught.value) == "it has no claim of ours, and v100-16gb has no resource"
 
 
 def _as_defaulted(pod: Json) -> Json:
@@ -200,4 +270,4 @@ def test_whatever_is_rebuilt_is_translated_into_what_is_stored(table: Table, pod
     except CannotTellError:
         return
     after = write(again, translate(again, ADMISSION, snapshot).edits).after
-    assert _alike(after, there)
+    assert _alike(after, there, table)

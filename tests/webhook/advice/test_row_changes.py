@@ -17,6 +17,13 @@ def _expressions(*expressions: Json) -> Json:
     return {"matchExpressions": list(expressions)}
 
 
+_CLAIM = {"deviceClassName": "gpu", "driver": "gpu.x"}
+
+
+def _own(*expressions: str) -> list[Json]:
+    return [{"cel": {"expression": one}} for one in expressions]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -60,6 +67,38 @@ def _expressions(*expressions: Json) -> Json:
             "tolerations: gpu=a:NoSchedule → b:*, gpu:NoSchedule",
         ),
         ({"tolerations": [tolerate("gpu")]}, {}, "tolerations: gpu:NoSchedule → none"),
+        (
+            {"claim": _CLAIM},
+            {"claim": _CLAIM, "output": "ResourceClaim"},
+            "output: ExtendedResource → ResourceClaim",
+        ),
+        (
+            {"claim": _CLAIM, "output": "ResourceClaim"},
+            {"claim": _CLAIM, "output": "ResourceClaim", "resource": None},
+            "resource: nvidia.com/gpu → none",
+        ),
+        ({}, {"claim": _CLAIM}, "claim: none → DeviceClass gpu, driver gpu.x"),
+        (
+            {"claim": {**_CLAIM, "products": ["B", "A"], "selectors": _own("a ==\n  b", "c")}},
+            {},
+            ("claim: DeviceClass gpu, driver gpu.x, products A, B, selectors a == b and c → none"),
+        ),
+        (
+            {"claim": _CLAIM},
+            {"claim": {**_CLAIM, "deviceClassName": "big"}},
+            "claim.deviceClassName: gpu → big",
+        ),
+        ({"claim": _CLAIM}, {"claim": {**_CLAIM, "driver": "y"}}, "claim.driver: gpu.x → y"),
+        (
+            {"claim": _CLAIM},
+            {"claim": {**_CLAIM, "products": ["A"]}},
+            "claim.products: none → A",
+        ),
+        (
+            {"claim": {**_CLAIM, "selectors": _own("true")}},
+            {"claim": _CLAIM},
+            "claim.selectors: true → none",
+        ),
     ],
 )
 def test_a_field(old: Json, new: Json, said: str) -> None:

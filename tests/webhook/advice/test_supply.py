@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from selection_spec.availability import RowStatus
+from selection_spec.rows import CLAIMS
+from selection_spec.table import Table
 from tests.builders import GPU, Json, make_pod, make_row, make_table, tolerate
 from tests.webhook.advice.pods import make_node
+from tests.webhook.inventory.drivers import NVIDIA, claim, device, pool, tainted
 from webhook.advice.supply import Pool, Supply, supply_of_nodes, supply_of_status
+from webhook.inventory.claim_facts import claim_facts
+from webhook.inventory.claims import offered
 from webhook.inventory.facts import Taint, node_facts
 from webhook.inventory.pod_facts import pod_facts
+from webhook.inventory.slice_facts import slice_facts
 
 _TABLE = make_table(
     make_row("a-16gb", tolerations=[tolerate("gpu")]),
@@ -99,7 +107,7 @@ def test_a_status() -> None:
         {"id": "unknown-1gb", "devices": 8},
         "no row",
     ]
-    assert supply_of_status(_TABLE, rows) == Supply(
+    assert supply_of_status(_TABLE, {"rows": rows}) == Supply(
         (
             Pool(
                 ("a-16gb",),
@@ -122,3 +130,115 @@ def test_a_status() -> None:
         ),
         exact=False,
     )
+
+
+# What DRA drivers offer.
+
+
+def _claim_of(*products: str) -> Json:
+    return {"deviceClassName": NVIDIA, "driver": NVIDIA, "products": list(products)}
+
+
+_CLAIMED = make_table(
+    make_row("a-16gb", claim=_claim_of("A"), output="ResourceClaim"),
+    make_row("b-24gb", claim=_claim_of("B"), output="ResourceClaim"),
+    make_row("ab-24gb", claim=_claim_of("A", "B"), output="ResourceClaim"),
+    make_row("plain-16gb", claim=_claim_of("P")),
+)
+_A, _B, _P = device("A"), device("B"), device("P")
+
+
+def _offered(
+    *slices: Json,
+    nodes: tuple[Json, ...] = (),
+    claims: tuple[Json, ...] = (),
+    classes: Mapping[str, str] | None = None,
+    table: Table = _CLAIMED,
+) -> Supply:
+    held = filter(None, map(claim_facts, claims))
+    offers = offered(map(slice_facts, slices), classes, held)
+    return supply_of_nodes(table, map(node_facts, nodes), (), offers)
+
+
+@pytest.mark.rule("C4")
+def test_claims_leave_what_is_free_and_devices_decide_the_node() -> None:
+    """Nodes need no label of a row; a device of two rows is counted once, and for either."""
+    found = _offered(
+        pool(_A, _A, _A, _B, name="n1"),
+        pool(_A, tainted(_A), _P, name="n2"),
+        nodes=(make_node("n1", {}), make_node("n2", {})),
+        claims=(claim("gpu-0-0", at="n1"), claim("gpu-0-1", at="elsewhere")),
+    )
+    both = ("a-16gb", "ab-24gb"), CLAIMS, ()
+    assert found.pools == (
+        Pool(*both, total=5, free=3, away={"tainted by their driver": 1}),
+        Pool(("ab-24gb", "b-24gb"), CLAIMS, total=1, free=1),
+        Pool(("a-16gb",), CLAIMS, largest=2, node="n1", most_usable=3),
+        Pool(("ab-24gb",), CLAIMS, largest=3, node="n1", most_usable=4),
+        Pool(("b-24gb",), CLAIMS, largest=1, node="n1", most_usable=1),
+    )
+    assert found.availability.rows == {
+        "a-16gb": RowStatus(5, 3),
+        "ab-24gb": RowStatus(6, 4),
+        "b-24gb": RowStatus(1, 1),
+    }
+
+
+@pytest.mark.rule("D7", "C4")
+def test_a_claims_devices_on_nodes_where_nothing_starts_or_with_taints() -> None:
+    gpu = {"key": "gpu", "effect": "NoSchedule"}
+    found = _offered(
+        pool(_B, name="cordoned"),
+        pool(_B, _B, name="gone"),
+        pool(_B, _B, _B, name="n1"),
+        pool(_B, _B, _B, _B, name="fabric", node=""),
+        nodes=(make_node("cordoned", {}, unschedulable=True), make_node("n1", {}, taints=[gpu])),
+        table=make_table(make_row("b-24gb", claim=_claim_of("B"), output="ResourceClaim")),
+    )
+    row = ("b-24gb",)
+    assert found.pools == (
+        Pool(
+            row, CLAIMS, total=7, free=4, largest=4, most_usable=4, away={"cordoned": 1, "gone": 2}
+        ),
+        Pool(row, CLAIMS, (Taint("gpu", "", "NoSchedule"),), 3, 3, 3, "n1", 3),
+    )
+
+
+def test_an_extended_resource_that_drivers_serve() -> None:
+    """It is on the row's own nodes, and where no device plugin has it."""
+    plain = {"gpu-model": "plain-16gb"}
+    nodes = (
+        make_node("n1", plain),
+        make_node("n2", plain, devices={GPU: 8}),
+        make_node("n3", {}),
+    )
+    slices = [pool(_P, _P, name=name) for name in ("n1", "n2", "n3", "gone")]
+    served = _offered(*slices, nodes=nodes, classes={NVIDIA: GPU})
+    assert served.pools == (
+        Pool(("plain-16gb",), GPU, total=10, free=10, largest=8, node="n2", most_usable=8),
+    )
+    assert _offered(*slices, nodes=nodes, classes={NVIDIA: ""}).pools[0].total == 8
+
+
+@pytest.mark.rule("C3")
+def test_what_claims_ask_for_in_vain() -> None:
+    unread = {**_claim_of(), "selectors": [{"cel": {"expression": "device.made_up()"}}]}
+    table = make_table(
+        make_row("a-16gb", claim=_claim_of("A"), output="ResourceClaim"),
+        make_row("odd-16gb", claim=unread, output="ResourceClaim"),
+    )
+    found = _offered(classes={"other": ""}, table=table)
+    assert found.availability.missing_classes == {NVIDIA}
+    assert list(found.unread) == ["odd-16gb"]
+
+
+@pytest.mark.rule("C3")
+def test_a_status_of_claims() -> None:
+    rows = [
+        {"id": "a-16gb", "devices": 2, "usable": 2, "mostUsableOnANode": 2, "free": 1},
+        {"id": "b-24gb"},
+    ]
+    found = supply_of_status(_CLAIMED, {"rows": rows, "missingDeviceClasses": [NVIDIA]})
+    assert found.pools == (Pool(("a-16gb",), CLAIMS, total=2, free=1, largest=1, most_usable=2),)
+    assert found.availability.missing_classes == {NVIDIA}
+    assert found.unread == {"b-24gb": "the table's status does not tell them"}

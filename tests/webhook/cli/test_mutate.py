@@ -281,7 +281,11 @@ def test_json() -> None:
     one = on_table("mutate", "-f", "-", "-o", "json", *_LOW, stdin=pod)
     assert json.loads(one.stdout) == _mutated(pod)[0]
     two = on_table("mutate", "-f", "-", "-o", "json", *_LOW, stdin=f"{pod}\n---\n{pod}")
-    assert json.loads(two.stdout) == _mutated(pod) * 2
+    assert json.loads(two.stdout) == {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": _mutated(pod) * 2,
+    }
 
 
 def test_a_manifest_without_pods_passes_through() -> None:

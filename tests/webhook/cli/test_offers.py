@@ -88,10 +88,12 @@ table pfn DIGEST; EveryFit (from default)
 gpu-any-24gb:4: yes, it would start now
   v100-32gb, a30-24gb, a100-80gb: 18 of 36 free, at most 6 on one node
   (a30-24gb-2)
+  a quota counts requests.nvidia.com/gpu: 4
 
 gpu-v100:4: no: no node has 4 free
   v100-16gb, v100-32gb: 5 of 32 free, at most 3 on one node (v100-16gb-2), 8 on
   nodes that are cordoned
+  a quota counts requests.nvidia.com/gpu: 4
   would start now:
     gpu-v100:3 (fewer): 5 of 32 free, at most 3 on one node (v100-16gb-2), 8 on
       nodes that are cordoned
@@ -117,6 +119,7 @@ table pfn DIGEST; SmallestFit (from classNames)
 
 gpu-any-32gb:4: no: no node has 4 free
   v100-32gb: 2 of 16 free, at most 2 on one node (v100-32gb-2)
+  a quota counts requests.nvidia.com/gpu: 4
   would start now:
     gpu-any-32gb:2 (fewer): 2 of 16 free, at most 2 on one node (v100-32gb-2)
     gpu-any-24gb:4 (less memory): 8 of 12 free, at most 6 on one node
@@ -225,6 +228,7 @@ def test_json(files: list[str]) -> None:
                 "free": 2,
                 "largestFree": 2,
                 "node": "v100-32gb-2",
+                "quota": {"requests.nvidia.com/gpu": 3},
                 "away": [],
                 "instead": [
                     {
@@ -239,6 +243,7 @@ def test_json(files: list[str]) -> None:
                         "free": free,
                         "largestFree": largest,
                         "node": node,
+                        "quota": {"requests.nvidia.com/gpu": count},
                         "away": away,
                     }
                     for how, spec, count, candidates, total, free, largest, node, away in (
@@ -372,12 +377,15 @@ as of 2026-01-02T03:04:05Z, from the table's status, which does not tell how
 
 gpu-a30:4: perhaps: enough are free, though they may lie on several nodes
   a30-24gb: 8 of 12 free, at most 6 on one node
+  a quota counts requests.nvidia.com/gpu: 4
 
 gpu-a30:5: perhaps: enough are free, though they may lie on several nodes
   a30-24gb: 8 of 12 free, at most 6 on one node
+  a quota counts requests.nvidia.com/gpu: 5
 
 gpu-a100:2: no: no node has 2 free
   a100-80gb: 1 of 8 free, at most 1 on one node, 4 on nodes that are not usable
+  a quota counts requests.nvidia.com/gpu: 2
   may start now:
     gpu-a100:1 (fewer): 1 of 8 free, at most 1 on one node, 4 on nodes that are
       not usable
@@ -391,6 +399,7 @@ def test_who_may_see_nothing_learns_what_to_ask_for(monkeypatch: pytest.MonkeyPa
     assert result.exit_code == 2
     assert result.stderr == (
         'nodes is forbidden: User "u" cannot list resource "nodes"\n'
-        "ask an admin for permission to list nodes and pods in all namespaces; or for gpuspec "
-        "controller, whose table status is as good for this\n"
+        "ask an admin for permission to list nodes and pods in all namespaces, and resourceclaims "
+        "where devices are claimed; or for gpuspec controller, whose table status is as good for "
+        "this\n"
     )

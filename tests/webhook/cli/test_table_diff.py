@@ -345,6 +345,7 @@ def test_json(write: Write) -> None:
             "renamed": [{"old": "v100-16gb", "new": "p100-16gb"}],
             "changed": [{"id": "a100-80gb", "field": "reserved", "old": "false", "new": "true"}],
         },
+        "moves": [],
         "pods": {
             "judged": 3,
             "nodesKnown": False,

@@ -22,7 +22,7 @@ from tests.webhook.inventory.fleets import (
 )
 from webhook.kube import cluster as kube
 from webhook.kube.errors import ApiError
-from webhook.terms import PRIORITY_CLASSES_PATH
+from webhook.terms import CLASSES_PATH, PRIORITY_CLASSES_PATH, SLICES_PATH
 
 Lists = dict[str, list[Json]]
 
@@ -39,7 +39,8 @@ def big_slice(node: str) -> Json:
         "attributes": {"productName": {"string": "NVIDIA A100-SXM4-80GB"}},
         "capacity": {"memory": {"value": "80Gi"}},
     }
-    spec = {"driver": "gpu.nvidia.com", "nodeName": node, "devices": [device]}
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.nvidia.com", "nodeName": node, "pool": pool, "devices": [device]}
     return {"kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec}
 
 
@@ -168,6 +169,40 @@ def test_a_cluster_is_asked_for_nodes_and_slices(monkeypatch: pytest.MonkeyPatch
 
     assert made.exit_code == 0
     assert [row.id for row in load_table(made.stdout).rows] == ["a100-80gb"]
+
+
+def test_device_classes_are_asked_where_there_are_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = numbered([gpu_node({"accelerator": "big"}, 0)])
+    own = {"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}
+    lists = {
+        "/api/v1/nodes": nodes,
+        SLICES_PATH: [big_slice("gpu-0")],
+        CLASSES_PATH: [{"metadata": {"name": "mine"}, "spec": {"selectors": [own]}}],
+        PRIORITY_CLASSES_PATH: [{"metadata": {"name": "gpuspec-high"}}],
+    }
+    connected(monkeypatch, lists)
+    made = run("table", "generate", "--cluster")
+
+    assert (made.exit_code, made.stderr) == (0, "1 row for 1 GPU nodes, 0 to finish\n")
+    (row,) = load_table(made.stdout).rows
+    assert row.pool == "ResourceClaim"
+    assert row.claim is not None
+    assert row.claim.device_class == "mine"
+    linted = run("table", "lint", "-", stdin=made.stdout)
+    assert (linted.exit_code, "error" in linted.stdout) == (0, False)
+
+
+def test_devices_that_two_rows_recognise_are_said(tmp_path: Path) -> None:
+    """Their nodes have labels of two makers: one kind of card, and two rows."""
+    nodes = numbered([gke_cluster()[0], gpu_node({"nvidia.com/gpu.product": "NVIDIA-L4"})])
+    slices = [big_slice(f"gpu-{number}") for number in range(2)]
+    for one in slices:
+        one["spec"]["devices"][0]["attributes"]["productName"]["string"] = "NVIDIA L4"
+    arguments = ("--nodes", saved(tmp_path, nodes), "--slices", saved(tmp_path, slices, "s.json"))
+    made = run("table", "generate", *arguments)
+
+    assert made.exit_code == 0
+    assert "warning: the claims of l4-2-24gb and l4-24gb recognise the same devices" in made.stderr
 
 
 @pytest.mark.rule("D3")

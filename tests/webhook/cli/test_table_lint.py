@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from selection_spec import data
-from tests.builders import PFN_TABLE, Json
+from tests.builders import PFN_TABLE, Json, claim_row
 from tests.webhook.cli.running import TABLE, answer, run
 from webhook.kube.errors import ApiError
 from webhook.terms import PRIORITY_CLASSES_PATH, TABLES_PATH
@@ -34,6 +34,23 @@ def test_the_shipped_tables_are_fine() -> None:
     result = run("table", "lint", TABLE, BUILT_IN, "--fail-on", "warning")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "2 tables: 0 errors, 0 warnings\n"
+
+
+@pytest.mark.rule("C7")
+def test_a_note_fails_nobody(tmp_path: Path) -> None:
+    file = tmp_path / "t.yaml"
+    rule = '"priorities": [{"classNames": ["high"], "policy": "SmallestFit"}]'
+    row = json.dumps(claim_row("a30-24gb"))
+    file.write_text(
+        '{"apiVersion": "gpuspec.preferred.jp/v1alpha1", "kind": "SelectionTable",\n'
+        f'"metadata": {{"name": "x"}}, "spec": {{{rule}, "devices": [{row}]}}}}'
+    )
+    result = run("table", "lint", str(file), "--fail-on", "warning")
+    assert (result.exit_code, result.stderr) == (0, "1 table: 0 errors, 0 warnings, 1 note\n")
+    assert result.stdout == (
+        f"{file}:2:87: note: spec.priorities[0].policy: Kubernetes does not preempt Pods for "
+        "devices of claims; count on priority to steer there, not to make room\n"
+    )
 
 
 @pytest.mark.rule("G3")

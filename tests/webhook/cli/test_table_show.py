@@ -10,6 +10,7 @@ import yaml
 
 from selection_spec.table import builtin_table, load_table
 from tests.builders import PFN_TABLE, Json, make_row, pfn_table
+from tests.webhook.cli.claim_tables import NVIDIA, claim_document, whole
 from tests.webhook.cli.clusters import use_cluster
 from tests.webhook.cli.running import TABLE, answer, run
 
@@ -157,6 +158,7 @@ def test_json(monkeypatch: pytest.MonkeyPatch) -> None:
         ],
         "defaultPolicy": "EveryFit",
         "preferCheaper": True,
+        "mixedNodes": False,
     }
     assert first == {
         "id": "v100-16gb",
@@ -178,13 +180,85 @@ def test_json(monkeypatch: pytest.MonkeyPatch) -> None:
                 "effect": "NoSchedule",
             }
         ],
+        "output": "ExtendedResource",
         "resource": "nvidia.com/gpu",
+        "claim": None,
         "everyFit": [{"leastGb": 1, "mostGb": 16}],
         "smallestFit": [{"leastGb": 1, "mostGb": 16}],
         "live": STATUS["rows"][0],  # type: ignore[index]
     }
     assert last["smallestFit"] == [{"leastGb": 33, "mostGb": 80}]
     assert last["live"] is None
+
+
+@pytest.mark.rule("D1", "D9", "C2")
+def test_rows_of_both_outputs(tmp_path: Path) -> None:
+    """Rows that a Pod gets as claims stand together, and how each is recognised."""
+    document = claim_document("a30-24gb", "a100-80gb", mixedNodes=True)
+    v100, _, a30, a100 = document["spec"]["devices"]
+    del v100["claim"]["products"]
+    a30["claim"]["products"] += ["NVIDIA A30X"]
+    del a100["resource"]
+    a100["claim"] = {
+        "deviceClassName": "mig",
+        "driver": NVIDIA,
+        "selectors": [{"cel": {"expression": f'"type" in device.attributes["{NVIDIA}"]'}}],
+    }
+    file = tmp_path / "t.yaml"
+    file.write_text(json.dumps(document))
+    text = run("table", "show", "--table", str(file)).stdout
+    assert max(map(len, text.splitlines())) <= 80
+    assert (
+        text.partition("gpu-<name>-<N>gb\n")[2].partition("EVERYFIT, S")[0]
+        == """\
+mixed nodes: the claims of one Pod may be on several rows
+
+Who gets what (the first line that matches decides):
+  priority class high: SmallestFit: the smallest of those
+  priority 1000000 and above: SmallestFit: the smallest of those
+  everybody else: EveryFit: every row that is big enough
+
+nvidia.com/gpu
+ROW        COST  MAX/NODE  EVERYFIT  SMALLESTFIT
+v100-16gb     1         8  to 16gb   to 16gb
+v100-32gb     2         8  to 32gb   25-32gb
+
+claims (DRA)
+ROW        COST  MAX/NODE  EVERYFIT  SMALLESTFIT
+a30-24gb      3         6  by name   17-24gb
+a100-80gb     4         4  33-80gb   33-80gb
+
+What claims ask for:
+  a30-24gb: DeviceClass gpu.nvidia.com, NVIDIA A30 or NVIDIA A30X
+  a100-80gb: DeviceClass mig, driver gpu.nvidia.com, and
+    "type" in device.attributes["gpu.nvidia.com"]
+
+What claims would ask for with output ResourceClaim:
+  v100-16gb: DeviceClass gpu.nvidia.com, 15,029 MiB or more
+  v100-32gb: DeviceClass gpu.nvidia.com, Tesla V100-SXM2-32GB
+
+"""
+    )
+    # gpu-any-24gb takes v100-32gb first, and then no claims (D9).
+    assert text.endswith("by name: only Pods that write its name or an alias get it.\n")
+    rows = answer(run("table", "show", "--table", str(file), "-o", "json"))["rows"]
+    assert [(row["output"], row["resource"]) for row in rows] == [
+        ("ExtendedResource", "nvidia.com/gpu"),
+        ("ExtendedResource", "nvidia.com/gpu"),
+        ("ResourceClaim", "nvidia.com/gpu"),
+        ("ResourceClaim", None),
+    ]
+    assert rows[2]["claim"] == {
+        "deviceClassName": NVIDIA,
+        "driver": NVIDIA,
+        "products": ["NVIDIA A30", "NVIDIA A30X"],
+        "selectors": [],
+        "cel": [whole('NVIDIA A30", "NVIDIA A30X')],
+    }
+    assert rows[3]["claim"]["cel"] == [
+        f'device.driver == "{NVIDIA}"',
+        *rows[3]["claim"]["selectors"],
+    ]
 
 
 def test_one_source() -> None:

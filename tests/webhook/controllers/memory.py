@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from webhook.kube.errors import ApiError
@@ -40,6 +40,17 @@ class Memory:
             raise ApiError(f"GET {path}", 404, "NotFound", "not found")
         return copy.deepcopy(self.objects[path])
 
+    def items(self, path: str, **_: str) -> Iterator[Json]:
+        found = [one for at, one in self.objects.items() if at.rpartition("/")[0] == path]
+        return iter(copy.deepcopy(found))
+
+    def delete(self, path: str, **_: str) -> Json:
+        self.before_write("delete", path)
+        stored = self.get(path)
+        del self.objects[path]
+        self.writes.append(("delete", path, {}))
+        return stored
+
     def create(self, path: str, body: Json, **_: str) -> Json:
         self.before_write("create", path)
         at = f"{path}/{body['metadata']['name']}"
@@ -48,7 +59,7 @@ class Memory:
         return self._write("create", at, body)
 
     def patch(self, path: str, body: Json, kind: str = "merge", **_: str) -> Json:
-        assert kind == "merge"
+        assert kind in {"merge", "apply"}  # of objects without lists, these are the same
         self.before_write("patch", path)
         at = path.removesuffix("/status")
         stored = self.get(at)

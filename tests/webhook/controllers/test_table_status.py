@@ -11,11 +11,14 @@ import pytest
 from tests.logbook import NOW
 from tests.webhook.controllers.memory import Memory
 from tests.webhook.controllers.worlds import PlainWorld, gpu_node, pfn_table
+from tests.webhook.inventory.drivers import NVIDIA, claim, device, pool
 from webhook.controllers.board import Board, Part
 from webhook.controllers.table_status import TableStatusLoop
 from webhook.controllers.tables import TableHeld
+from webhook.inventory.claim_facts import claim_facts
 from webhook.inventory.conditions import Condition
 from webhook.inventory.facts import node_facts
+from webhook.inventory.slice_facts import slice_facts
 from webhook.kube.cluster import Cluster
 from webhook.kube.errors import ApiError
 
@@ -232,3 +235,33 @@ def test_an_amount_beyond_reason_stops_nothing_and_shows() -> None:
 
 def _refuse(verb: str, path: str) -> None:
     raise ApiError(f"{verb} {path}", 500, "InternalError", "no")
+
+
+@pytest.mark.rule("D7", "C3")
+def test_devices_of_drivers_and_what_claims_hold_are_counted_anew_when_they_change() -> None:
+    claim_part = {"deviceClassName": NVIDIA, "driver": NVIDIA}
+    status = Status(pfn_table(output="ResourceClaim", claim=claim_part))
+    there = status.world.plain
+
+    def a100() -> tuple[int, int]:
+        status.run()
+        (row,) = (one for one in status.status["rows"] if one["id"] == "a100-80gb")
+        return row["devices"], row["free"]
+
+    there["slices"].put("s", slice_facts(pool(device(memory="80Gi"), device(memory="80Gi"))))
+    status.world.put_nodes([gpu_node("n1", "a100-80gb", 0)])
+    assert a100() == (2, 2)
+    assert status.status["missingDeviceClasses"] == [NVIDIA]
+    there["classes"].put(NVIDIA, "")
+    there["claims"].put("team/c", claim_facts(claim("gpu-0-1")))
+    assert a100() == (2, 1)
+    assert status.status["missingDeviceClasses"] == []
+
+
+@pytest.mark.rule("D7")
+def test_a_status_waits_until_claims_were_seen() -> None:
+    status = Status()
+    status.world.plain["claims"].synced = False
+    assert status.run() == 0
+    status.world.plain["claims"].synced = True
+    assert status.run() == 1

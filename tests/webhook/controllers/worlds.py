@@ -17,7 +17,7 @@ from webhook.inventory.pod_facts import PodFacts
 GPU = "nvidia.com/gpu"
 
 
-MIRRORS = ("tables", "nodes", "pods", "daemons", "slices", "classes")
+MIRRORS = ("tables", "nodes", "pods", "daemons", "slices", "classes", "claims", "templates")
 
 
 class Mirror:
@@ -54,6 +54,9 @@ class PlainWorld(World):
 
     def put_pod(self, pod: PodFacts) -> None:
         self.plain["pods"].put(pod.key, pod)
+
+    def put_template(self, namespace: str, name: str) -> None:
+        self.plain["templates"].put(f"{namespace}/{name}", (namespace, name))
 
     def put_daemon(self, daemon: DaemonFacts) -> None:
         self.plain["daemons"].put(daemon.key, daemon)

@@ -2,50 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import pytest
 
 from tests.builders import Json, make_row, make_table
+from tests.webhook.inventory.drivers import A30, NVIDIA, device, pool
 from webhook.inventory.claims import offered
 from webhook.inventory.slice_facts import slice_facts
 from webhook.inventory.status import RowCounts, table_status
 
-NVIDIA = "gpu.nvidia.com"
-CLASSES = [NVIDIA, "mig.nvidia.com"]
-A30 = ("NVIDIA A30", "24Gi")
+CLASSES = {NVIDIA: "", "mig.nvidia.com": ""}
 L4 = ("NVIDIA L4", "23034Mi")
 T4 = ("Tesla T4", "15360Mi")
 
 
-def device(product: str, memory: str, kind: str = "gpu") -> Json:
-    return {
-        "name": "gpu-0",
-        "attributes": {"productName": {"string": product}, "type": {"string": kind}},
-        "capacity": {"memory": {"value": memory}},
-    }
-
-
-def pool(
-    *devices: Json,
-    name: str = "n1",
-    generation: int = 1,
-    of: int = 1,
-    part: int = 0,
-    driver: str = NVIDIA,
-) -> Json:
-    return {
-        "metadata": {"name": f"{name}-{generation}-{part}"},
-        "spec": {
-            "driver": driver,
-            "nodeName": name,
-            "pool": {"name": name, "generation": generation, "resourceSliceCount": of},
-            "devices": list(devices),
-        },
-    }
-
-
-def counted(*slices: Json, classes: Sequence[str] | None = CLASSES, **claim: object) -> RowCounts:
+def counted(
+    *slices: Json, classes: Mapping[str, str] | None = CLASSES, **claim: object
+) -> RowCounts:
     """The status of a row of 24 GB with a claim, in a cluster with these slices and no node."""
     part = {"deviceClassName": NVIDIA, "driver": NVIDIA, **claim}
     table = make_table(make_row("a30-24gb", claim=part))
@@ -92,7 +66,7 @@ def test_a_device_class_that_does_not_exist() -> None:
     assert said(row) == [
         "DeviceClass gpu.example.com does not exist; there is gpu.nvidia.com, mig.nvidia.com"
     ]
-    none = counted(pool(device(*A30)), classes=[])
+    none = counted(pool(device(*A30)), classes={})
     assert said(none) == ["DeviceClass gpu.nvidia.com does not exist; there is none"]
     assert said(counted(pool(device(*A30)), classes=None)) == []
 

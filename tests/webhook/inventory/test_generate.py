@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from selection_spec.rows import Row
-from selection_spec.table import builtin_table, load_table
+from selection_spec.rows import Claim, Output, Row
+from selection_spec.table import builtin_table, load_table, smells_in
 from tests.builders import GPU, Json
 from tests.webhook.inventory.fleets import (
     CORDON,
@@ -357,7 +357,8 @@ def resource_slice(node: str, product: str, memory: str, kind: str = "gpu") -> J
         "attributes": {"productName": {"string": product}, "type": {"string": kind}},
         "capacity": {"memory": {"value": memory}},
     }
-    spec = {"driver": "gpu.nvidia.com", "nodeName": node, "devices": [device]}
+    pool = {"name": f"{node}-{kind}", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.nvidia.com", "nodeName": node, "pool": pool, "devices": [device]}
     return {"kind": "ResourceSlice", "metadata": {"name": node}, "spec": spec}
 
 
@@ -387,13 +388,221 @@ class TestSlices:
             "a row is one kind of card" in comments(nodes, slices)
         )
 
-    def test_devices_that_only_claims_can_have_are_left_out_and_said(self) -> None:
-        nodes = numbered([gpu_node({"card": "l4"}), gpu_node({"card": "a30"}, 0)])
+
+def with_slices(nodes: list[Json], *, driver: str = "gpu.nvidia.com") -> list[Json]:
+    """What a driver says of the whole cards of nodes that NVIDIA's discovery labels."""
+    found = []
+    for node in nodes:
+        labels = node["metadata"]["labels"]
+        device: Json = {
+            "attributes": {
+                "productName": {"string": labels["nvidia.com/gpu.product"].replace("-", " ")},
+                "type": {"string": "gpu"},
+            },
+            "capacity": {"memory": {"value": f"{labels['nvidia.com/gpu.memory']}Mi"}},
+        }
+        count = int(labels["nvidia.com/gpu.count"])
+        name = node["metadata"]["name"]
+        spec = {
+            "driver": driver,
+            "nodeName": name,
+            "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": f"gpu-{number}", **device} for number in range(count)],
+        }
+        found.append({"metadata": {"name": name}, "spec": spec})
+    return found
+
+
+def without_plugin(nodes: list[Json], *names: str) -> list[Json]:
+    for node in nodes:
+        if not names or node["metadata"]["name"] in names:
+            for side in ("capacity", "allocatable"):
+                node["status"][side].pop(GPU, None)
+    return nodes
+
+
+class TestClaims:
+    """Rows of devices that DRA drivers offer."""
+
+    def test_nodes_with_a_plugin_keep_it_and_gain_claims(self) -> None:
+        nodes = gfd_cluster()
+        rows = rows_of(nodes, with_slices(nodes))
+
+        assert rows.keys() == rows_of(nodes).keys()
+        assert {(row.output, row.resource) for row in rows.values()} == {
+            (Output.EXTENDED_RESOURCE, GPU)
+        }
+        assert rows["a100-40gb"].claim == Claim(
+            "gpu.nvidia.com",
+            "gpu.nvidia.com",
+            ("A100 SXM4 40GB", "NVIDIA A100 SXM4 40GB"),
+        )
+
+    def test_nodes_without_one_are_taken_by_claims(self) -> None:
+        nodes = gfd_cluster()
+        slices = with_slices(nodes)
+        rows = rows_of(without_plugin(nodes), slices)
+
+        assert rows.keys() == rows_of(gfd_cluster()).keys()
+        assert {(row.output, row.resource, row.any) for row in rows.values()} == {
+            (Output.RESOURCE_CLAIM, "", True)
+        }
+
+    @pytest.mark.rule("D9")
+    def test_beside_more_nodes_with_a_plugin_they_are_for_those_who_name_them(self) -> None:
+        nodes = gfd_cluster()
+        slices = with_slices(nodes)
+        text = text_of(without_plugin(nodes, "gpu-5", "gpu-7"), slices)
+        rows = {row.id: row for row in load_table(text).rows}
+
+        assert [row.id for row in rows.values() if row.output is Output.RESOURCE_CLAIM] == [
+            "l4-24gb",
+            "h100-80gb",
+        ]
+        assert not rows["l4-24gb"].any
+        assert not rows["h100-80gb"].any
+        assert not [one for one in smells_in(text) if one.rule == "D9"]
+
+    @pytest.mark.parametrize("plugin", [True, False], ids=["beside a plugin", "alone"])
+    def test_every_device_is_recognised_by_one_row(self, *, plugin: bool) -> None:
+        nodes = gfd_cluster()
+        slices = with_slices(nodes)
+        nodes = nodes if plugin else without_plugin(nodes)
+        found = [slice_facts(one) for one in slices]
+
+        table = load_table(text_of(nodes, slices))
+        assert coverage(table, map(node_facts, nodes), found) == Coverage()
+
+    def test_slices_and_shares_have_no_claim(self) -> None:
+        nodes = split_cluster()
+        rows = rows_of(nodes, with_slices(nodes))
+
+        assert {row.id for row in rows.values() if row.claim} == {"l4-24gb", "a100-40gb"}
+
+    def test_an_own_label_names_the_nodes_and_the_driver_the_card(self) -> None:
+        labels = [{"card": size} for size in ("big", "big", "small", "small")]
+        nodes = numbered([gpu_node(one) for one in labels])
+        slices = [
+            *(resource_slice(f"gpu-{n}", "NVIDIA A100-SXM4-80GB", "80Gi") for n in (0, 1)),
+            *(resource_slice(f"gpu-{n}", "NVIDIA A30", "24Gi") for n in (2, 3)),
+        ]
+        rows = rows_of(without_plugin(nodes), slices)
+
+        assert {row.id: row.nodes[0].values for row in rows.values()} == {
+            "a30-24gb": ("small",),
+            "a100-80gb": ("big",),
+        }
+
+    def test_without_a_product_the_memory_tells(self) -> None:
+        nodes = numbered([gpu_node({"card": "a30-24gb"})])
+        nameless = resource_slice("gpu-0", "", "24Gi")
+        del nameless["spec"]["devices"][0]["attributes"]["productName"]
+        rows = rows_of(without_plugin(nodes), [nameless])
+
+        assert rows["a30-24gb"].claim == Claim("gpu.nvidia.com", "gpu.nvidia.com")
+        assert (
+            "note: gpu.nvidia.com names no product, so that devices are known by their memory"
+            in comments(nodes, [nameless])
+        )
+
+    def test_pools_that_are_old_or_not_whole_do_not_count(self) -> None:
+        nodes = without_plugin(numbered([gpu_node({"card": "x"}), gpu_node({"card": "y"})]))
+        old = resource_slice("gpu-0", "NVIDIA A30", "24Gi")
+        new = resource_slice("gpu-0", "NVIDIA L4", "23034Mi")
+        new["spec"]["pool"]["generation"] = 2
+        half = resource_slice("gpu-1", "NVIDIA A30", "24Gi")
+        half["spec"]["pool"]["resourceSliceCount"] = 2
+
+        assert list(rows_of(nodes, [old, new, half])) == ["l4-24gb"]
+
+    @pytest.mark.parametrize(
+        ("classes", "name", "said"),
+        [
+            (None, "gpu.nvidia.com", ""),
+            ({"gpu.nvidia.com": "", "x": "'gpu.nvidia.com'"}, "gpu.nvidia.com", ""),
+            ({"mine": "device.driver == 'gpu.nvidia.com'", "nic": "'dra.net'"}, "mine", ""),
+            (
+                {"b": 'device.driver == "gpu.nvidia.com"', "a": "device.driver=='gpu.nvidia.com'"},
+                "a",
+                (
+                    "finish: DeviceClasses a, b all select devices of gpu.nvidia.com; see which is "
+                    "meant"
+                ),
+            ),
+            (
+                {"nic": "device.driver == 'gpu.nvidia.com.example'"},
+                "gpu.nvidia.com",
+                (
+                    "finish: no DeviceClass is for driver gpu.nvidia.com; make one, and write its "
+                    "name here"
+                ),
+            ),
+        ],
+        ids=["not known", "named like the driver", "selects it", "several", "none"],
+    )
+    def test_which_device_class(self, classes: dict[str, str] | None, name: str, said: str) -> None:
+        nodes = gfd_cluster()[:1]
+        slices = map(slice_facts, with_slices(nodes))
+        drafted = draft([*map(node_facts, nodes)], slices, CATALOGUE, device_classes=classes)
+        text = draft_text(drafted)
+        (row,) = load_table(text).rows
+
+        assert row.claim is not None
+        assert row.claim.device_class == name
+        prose = " ".join(line.strip(" #") for line in text.splitlines())
+        assert (said in prose) is True
+        assert bool(drafted.unfinished) is bool(said)
+
+    def test_some_nodes_of_a_row_have_slices(self) -> None:
+        nodes = numbered([gfd("NVIDIA-L4", 23034, 2), gfd("NVIDIA-L4", 23034, 2)])
+
+        assert "note: 1 of 2 nodes have ResourceSlices of gpu.nvidia.com" in comments(
+            nodes, with_slices(nodes[:1])
+        )
+
+    def test_it_reads_so(self) -> None:
+        nodes = numbered([gfd("NVIDIA-L4", 23034, 2), gfd("NVIDIA-A30", 24576, 4)])
+        slices = with_slices(nodes)
+        text = text_of(without_plugin(nodes, "gpu-0"), slices)
 
         assert (
-            "Left out: 1 node offers GPUs through ResourceSlices alone (gpu-1); rows of output "
-            "ExtendedResource cannot give them out."
-            in comments(nodes, [resource_slice("gpu-1", "NVIDIA A30", "24Gi")])
+            "# claim says which devices of a DRA driver a row means. A row that has a\n"
+            "# resource too is taken by it; with output: ResourceClaim it is taken by\n"
+            "# claims, once the device plugin has left its nodes.\n"
+        ) in text
+        assert (
+            text.partition("  devices:\n")[2]
+            == """\
+    # 1 node: gpu-1
+    - name: a30
+      aliases: [ampere]
+      vram: 24gb
+      perNode: 4
+      cost: 1
+      nodes:
+        matchExpressions:
+          - {key: nvidia.com/gpu.product, operator: In, values: [A30, NVIDIA-A30]}
+      tolerations: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+      resource: nvidia.com/gpu
+      claim:
+        deviceClassName: gpu.nvidia.com
+        driver: gpu.nvidia.com
+        products: ["NVIDIA A30"]
+
+    # 1 node: gpu-0
+    - name: l4
+      vram: 24gb
+      perNode: 2
+      cost: 1
+      any: false
+      nodes: {matchLabels: {nvidia.com/gpu.product: NVIDIA-L4}}
+      tolerations: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
+      output: ResourceClaim
+      claim:
+        deviceClassName: gpu.nvidia.com
+        driver: gpu.nvidia.com
+        products: ["NVIDIA L4"]
+"""
         )
 
 
@@ -402,7 +611,7 @@ def test_nodes_whose_plugin_is_down_are_said() -> None:
 
     assert (
         "Left out: 1 node has labels of a GPU but no GPU to offer (gpu-1); see whether the "
-        "device plugin runs there." in comments(nodes)
+        "device plugin or a DRA driver runs there." in comments(nodes)
     )
 
 

@@ -56,6 +56,15 @@ def test_a_table_without_a_status(status: object) -> None:
     assert live_status(status).of_table("", _NOW) == NOTHING_KNOWN
 
 
+@pytest.mark.rule("C3")
+def test_missing_device_classes_hold_as_long_as_the_counts() -> None:
+    known = _seen(missingDeviceClasses=["gpu.example.com", 5])
+    assert known == Availability(_KNOWN.rows, frozenset({"gpu.example.com"}))
+    stale = _seen(missingDeviceClasses=["gpu.example.com"], renewTime="2025-03-01T11:00:00Z")
+    assert stale == NOTHING_KNOWN
+    assert _seen(missingDeviceClasses="gpu.example.com") == _KNOWN
+
+
 @pytest.mark.rule("D7")
 def test_good_rows_beside_bad_ones_count() -> None:
     assert _seen(rows=[{"id": "broken"}, _ROW]) == _KNOWN

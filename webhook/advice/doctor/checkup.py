@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from webhook.advice.doctor import (
     certificates,
+    claims,
     daemons,
     neighbours,
     nodes,
@@ -33,6 +34,7 @@ CHECKS: tuple[tuple[str, str, Check], ...] = (
     ("nodes", "table matches nodes", nodes.nodes),
     ("status", "table status", tables.status),
     ("controller", "controller leads", tables.controller),
+    ("claims", "claims", claims.claims),
     ("versions", "versions", versions.versions),
     ("permissions", "permissions", permissions.permissions),
     ("prefix", "matchConditions prefix", neighbours.key_prefix),

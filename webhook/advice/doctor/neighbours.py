@@ -10,7 +10,7 @@ from selection_spec.grammar import is_ours
 from webhook.advice.doctor.entries import entries, translating
 from webhook.advice.doctor.findings import CannotLookError, Finding, error, fine, unknown, warning
 from webhook.advice.doctor.seen import Seen, Topic
-from webhook.advice.words import counted
+from webhook.advice.words import counted, quota_key
 from webhook.inventory.facts import Json, mapping, mappings, whole
 from webhook.terms import is_sibling
 
@@ -143,7 +143,7 @@ def quotas(seen: Seen) -> Iterator[Finding]:
         if idle:
             found = True
             metadata = one["metadata"]
-            counted_by = " or ".join(f"requests.{name}" for name in sorted(table.resources))
+            counted_by = " or ".join(sorted(set(map(quota_key, table.rows))))
             yield warning(
                 f"ResourceQuota {metadata['namespace']}/{metadata['name']} limits nothing with "
                 f"{few(idle)}: admission removes the key before Pods are counted",

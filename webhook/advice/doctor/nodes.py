@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from selection_spec.denial import few
+from webhook.advice.doctor.claims import offers
 from webhook.advice.doctor.findings import Finding, error, fine, warning
 from webhook.advice.doctor.seen import Seen, Topic
+from webhook.advice.homes import Homes
 from webhook.advice.words import number
 from webhook.inventory.facts import node_facts
-from webhook.inventory.matching import Matcher
 from webhook.inventory.vendors import gpus
 
 _GENERATE = "have one written for the nodes that are there: gpuspec table generate --cluster"
@@ -17,15 +18,21 @@ _GENERATE = "have one written for the nodes that are there: gpuspec table genera
 
 def nodes(seen: Seen) -> Iterator[Finding]:
     """Check that GPU nodes match rows: no Pod with a spec is placed on any other."""
-    table = seen.table
+    table, offered = seen.table, offers(seen)
+    drivers = {row.claim.driver for row in table.rows if row.claim is not None}
+    with_slices = {one.node for one in offered.slices if one.driver in drivers} if offered else ()
     every = map(node_facts, seen.items(Topic.NODES))
-    found = [node for node in every if gpus(node, table.resources)]
-    matcher = Matcher(table)
-    missed = sorted(node.name for node in found if not matcher.rows_of(node))
+    found = [node for node in every if gpus(node, table.resources) or node.name in with_slices]
+    homes = Homes(table, offered)
+    missed = sorted(node.name for node in found if not homes.rows_of(node))
     if not found:
         yield warning(
-            "no node has GPUs in its capacity, so Pods with a spec wait",
-            "see that a device plugin runs, unless an autoscaler brings the nodes",
+            "no node has GPUs in its capacity, so Pods with a spec wait"
+            if offered is None
+            else "no node has GPUs in its capacity or in ResourceSlices, so Pods with a spec wait",
+            "see that a device plugin runs, unless an autoscaler brings the nodes"
+            if offered is None
+            else "see that device plugin or driver runs, unless an autoscaler brings the nodes",
         )
     elif len(missed) == len(found):
         text = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webhook.advice.doctor.claims import claim_questions
 from webhook.advice.doctor.permissions import access_questions
 from webhook.advice.doctor.replicas import WEBHOOK_LABELS, readiness_questions
 from webhook.advice.doctor.seen import Place, Question, Seen, Topic
@@ -50,8 +51,13 @@ def first_questions(place: Place) -> dict[str, Question]:
 
 
 def further_questions(seen: Seen) -> dict[str, Question]:
-    """Return what the first answers lead to: dry runs, the replicas themselves, permissions."""
-    return {**trials(seen), **readiness_questions(seen), **access_questions(seen)}
+    """Return what the first answers lead to: dry runs, replicas, permissions, DRA drivers."""
+    return {
+        **trials(seen),
+        **readiness_questions(seen),
+        **access_questions(seen),
+        **claim_questions(seen),
+    }
 
 
 def _everywhere(path: str) -> Question:

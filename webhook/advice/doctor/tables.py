@@ -9,7 +9,7 @@ from webhook.advice.doctor.seen import Refused, Seen, Topic
 from webhook.advice.words import counted
 from webhook.inventory.conditions import FOLLOWING, READY
 from webhook.inventory.facts import Json, mapping, mappings
-from webhook.terms import CERTIFICATES_READY, RESERVE_BLOCKED, TABLE_KIND
+from webhook.terms import CERTIFICATES_READY, CLAIM_TEMPLATES, RESERVE_BLOCKED, TABLE_KIND
 
 # The controller renews a status every 60 s, and admission goes by one for 180 s (D7).
 _FRESH_S = 180.0
@@ -91,8 +91,9 @@ def status(seen: Seen) -> Iterator[Finding]:
 
 def _conditions(found: Json) -> Iterator[Finding]:
     by_type = {one.get("type"): one for one in mappings(found.get("conditions"))}
-    ready, blocked, following, certificates = (
-        mapping(by_type.get(one)) for one in (READY, RESERVE_BLOCKED, FOLLOWING, CERTIFICATES_READY)
+    ready, blocked, following, certificates, templates = (
+        mapping(by_type.get(one))
+        for one in (READY, RESERVE_BLOCKED, FOLLOWING, CERTIFICATES_READY, CLAIM_TEMPLATES)
     )
     if following.get("status") == "False":
         yield error(f"{FOLLOWING}: {following.get('message')}", "give the controller what it lacks")
@@ -102,6 +103,8 @@ def _conditions(found: Json) -> Iterator[Finding]:
         yield warning(f"{RESERVE_BLOCKED}: {blocked.get('message')}")
     if certificates.get("status") == "False":
         yield warning(f"{CERTIFICATES_READY}: {certificates.get('message')}")
+    if templates.get("status") == "False":
+        yield warning(f"{CLAIM_TEMPLATES}: {templates.get('message')}")
 
 
 def controller(seen: Seen) -> Iterator[Finding]:

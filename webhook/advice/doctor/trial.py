@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from selection_spec.rows import CLAIMS
 from selection_spec.table import Table
 from webhook.advice.doctor.entries import translating
 from webhook.advice.doctor.findings import CannotLookError, Finding, error, fine, unknown, warning
@@ -12,6 +13,8 @@ from webhook.advice.words import counted
 from webhook.inventory.facts import Json, Taint, mapping, mappings
 from webhook.inventory.pod_facts import tolerations_of
 from webhook.inventory.taints import tolerated
+from webhook.placement.templates import asked_of, wanted
+from webhook.terms import CLAIMS_ANNOTATION, is_template_name
 
 SPEC = "dryRun/spec"
 DEVICE = "dryRun/device"
@@ -23,10 +26,11 @@ _GUARD = "'gpuspec-guard'"
 def trials(seen: Seen) -> dict[str, Question]:
     """Return the dry runs to ask for."""
     table = seen.served.table
-    wanted = {SPEC: _key(table, seen.domain)}
-    if table is not None:
-        wanted[DEVICE] = table.rows[0].resource
-    return {key: _create(seen.place, resource) for key, resource in wanted.items()}
+    asked = {SPEC: _key(table, seen.domain)}
+    resource = _resource(table)
+    if resource:
+        asked[DEVICE] = resource
+    return {key: _create(seen.place, resource) for key, resource in asked.items()}
 
 
 def translation(seen: Seen) -> Iterator[Finding]:
@@ -45,8 +49,26 @@ def translation(seen: Seen) -> Iterator[Finding]:
             "(namespaceSelector), has other matchConditions, or failurePolicy Ignore",
         )
         return
+    if claims := _claims(answer[0]):
+        yield from _with_claims(answer[0], claims, f"{key}: 1 {at}")
+        return
     became = ", ".join(f"{name}: {amount}" for name, amount in sorted(limits.items()))
     yield fine(f"{key}: 1 {at} becomes {became}")
+
+
+def _with_claims(pod: Json, claims: Iterable[str], asked: str) -> Iterator[Finding]:
+    """Check that the controller will find in a Pod what to make its templates from (C2)."""
+    written = wanted(pod)
+    for name in claims:
+        if name in written:
+            kinds = counted(len(asked_of(written[name])), "kind")
+            yield fine(f"{asked} becomes a claim on {kinds} of device, template {name}")
+        else:
+            yield error(
+                f"{asked} becomes a claim, but what its template {name} holds is not in the "
+                f"annotation {CLAIMS_ANNOTATION}: nobody can make it, and the Pod would wait",
+                "see what else changes annotations of Pods",
+            )
 
 
 def failure_policy(seen: Seen) -> Iterator[Finding]:
@@ -71,7 +93,10 @@ def failure_policy(seen: Seen) -> Iterator[Finding]:
 
 def added_tolerations(seen: Seen) -> Iterator[Finding]:
     """Check for ExtendedResourceToleration, which cannot be read, only be seen at work."""
-    resource = seen.table.rows[0].resource
+    resource = _resource(seen.table)
+    if not resource:
+        yield fine("no row is taken by an extended resource")
+        return
     answer = seen.answers[DEVICE]
     if isinstance(answer, Refused):
         raise CannotLookError(answer.why)
@@ -82,7 +107,8 @@ def added_tolerations(seen: Seen) -> Iterator[Finding]:
     bare = [
         row.id
         for row in seen.table.rows
-        if not tolerated(Taint(row.resource, "", "NoSchedule"), row.tolerations)
+        if row.pool != CLAIMS
+        and not tolerated(Taint(row.resource, "", "NoSchedule"), row.tolerations)
     ]
     said = "the admission plugin ExtendedResourceToleration is on"
     if not bare:
@@ -128,6 +154,12 @@ def _key(table: Table | None, domain: str) -> str:
     return f"{domain}/gpu-{table.rows[0].id}"
 
 
+def _resource(table: Table | None) -> str:
+    """Return the resource of the first row that is taken by one, "" where none is."""
+    rows = () if table is None else table.rows
+    return next((row.resource for row in rows if row.pool != CLAIMS), "")
+
+
 def _create(place: Place, resource: str) -> Question:
     return Question(
         f"/api/v1/namespaces/{place.try_in}/pods",
@@ -162,6 +194,13 @@ def _pod(resource: str) -> Json:
             ],
         },
     }
+
+
+def _claims(pod: Json) -> list[str]:
+    """Return the templates of ours that a Pod's claims are made from."""
+    claims = mappings(mapping(pod.get("spec")).get("resourceClaims"))
+    names = (one.get("resourceClaimTemplateName") for one in claims)
+    return [name for name in names if isinstance(name, str) and is_template_name(name)]
 
 
 def _limits(pod: Json) -> Json:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from selection_spec.availability import Availability
 from selection_spec.errors import Level
 from selection_spec.table import Table
 from webhook.admission.translate import Context
@@ -18,18 +19,21 @@ from webhook.advice.diff_json import as_json
 from webhook.advice.diff_nodes import Grounds
 from webhook.advice.diff_text import as_text
 from webhook.advice.fit import waiting
+from webhook.advice.moves import moves
 from webhook.advice.owners import by_owner
 from webhook.advice.pod_changes import PodJudge, stored_pods
-from webhook.advice.row_changes import TableChanges, table_changes
+from webhook.advice.row_changes import table_changes
 from webhook.advice.spec_changes import spec_changes
 from webhook.cli import SETTINGS
 from webhook.cli.cluster import asked, cluster_option, cluster_table
 from webhook.cli.inputs import read_manifests, read_table, refuse_second_reading
 from webhook.cli.outputs import json_text, output_option
 from webhook.cli.saved import progress, saved_items
-from webhook.cli.table.live import DAEMON_SETS, NODES, if_allowed
+from webhook.cli.table.live import DAEMON_SETS, NODES, if_allowed, offers_of
+from webhook.inventory.claims import Offered, offered
 from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
 from webhook.inventory.facts import NodeFacts, node_facts
+from webhook.inventory.slice_facts import slice_facts
 from webhook.jsonpatch import pointer
 from webhook.settings import ClusterPlace
 from webhook.snapshot import Snapshot
@@ -59,9 +63,10 @@ Examples:
 \b
 Errors:   a spec that had devices has none; where nodes are known: a spec that
           nodes could serve finds none; a Pod would be denied, or find no node
-          that has what it would get.
+          that has what it would get; a row goes to claims that get nothing.
 Warnings: a spec loses devices; where nodes are known: some nodes; a Pod would
-          start on another kind of node; a reserve has to wait.
+          start on another kind of node; a reserve has to wait; a row goes to
+          claims, and the device plugin gives its devices out, too.
 
 Exit status: 0 fine, 1 something at or above --fail-on, 2 wrong usage or
 unreadable input.""",
@@ -88,6 +93,12 @@ unreadable input.""",
     metavar="FILE",
     help="Count nodes, and see where Pods run: kubectl get nodes -o json",
 )
+@click.option(
+    "--slices",
+    "slices_file",
+    metavar="FILE",
+    help="See what claims recognise: kubectl get resourceslices -o json",
+)
 @cluster_option
 @click.option(
     "--fail-on",
@@ -106,6 +117,7 @@ def diff(
     filenames: tuple[str, ...],
     pods_file: str | None,
     nodes_file: str | None,
+    slices_file: str | None,
     kubeconfig: Path | None,
     context: str | None,
     fail_on: str,
@@ -117,34 +129,20 @@ def diff(
     """Compare two selection tables by what they mean.
 
     OLD and NEW are files, - for standard input, or cluster:NAME for a cluster's own. Shown are
-    the rows that changed, the specs that gain or lose devices, and, with --cluster or saved nodes
-    and Pods, which specs lose their nodes, and whose Pods would be denied, moved or admitted
-    otherwise if they were created again.
+    the rows that changed, what it means that some are taken by claims from now on, the specs that
+    gain or lose devices, and, with --cluster or saved nodes and Pods, which specs lose their nodes,
+    and whose Pods would be denied, moved or admitted otherwise if they were created again.
     """
-    refuse_second_reading(old_file, new_file, pods_file, nodes_file, *filenames)
-    if use_cluster and (pods_file or nodes_file):
+    refuse_second_reading(old_file, new_file, pods_file, nodes_file, slices_file, *filenames)
+    if use_cluster and (pods_file or nodes_file or slices_file):
         raise click.UsageError("give either --cluster or saved files, not both")
     place = ClusterPlace(kubeconfig, context)
-    old, new = (Snapshot(_table(one, place)) for one in (old_file, new_file))
-    changes = table_changes(old.table, new.table)
+    old, new = (_table(one, place) for one in (old_file, new_file))
     if use_cluster:
-        live = _of_cluster(place, old, new, changes)
+        live = _of_cluster(place, old, new)
     else:
-        live = _of_files(pods_file, nodes_file, old, new, changes)
-    grounds = Grounds(old.table, new.table, live.nodes.values()) if live.nodes else None
-    asks = asks_that_matter(old.table, new.table, sizes=grounds.sizes if grounds else ())
-    with progress(asks, "Comparing specs") as bar:
-        specs = tuple(spec_changes(old.table, new.table, bar, changes.successors, grounds))
-    found = Diff(
-        old=old.table,
-        new=new.table,
-        changes=changes,
-        asks=asks,
-        specs=specs,
-        nodes=_nodes(new.table, grounds, live) if grounds else None,
-        pods=live.pods,
-        manifests=_manifests(PodJudge(old, new, changes.successors), filenames),
-    )
+        live = _of_files(pods_file, nodes_file, slices_file, old, new)
+    found = _compared(old, new, live, filenames)
     click.echo(json_text(as_json(found)) if output == "json" else as_text(found, show_all=show_all))
     ctx.exit(1 if found.levels & _FAILING[fail_on] else 0)
 
@@ -156,6 +154,36 @@ class _Live:
     nodes: Mapping[str, NodeFacts] | None = None
     daemons: Sequence[DaemonFacts] = ()
     pods: PodsReport | None = None
+    offers: Offered | None = None
+
+
+def _compared(old: Table, new: Table, live: _Live, filenames: tuple[str, ...]) -> Diff:
+    changes = table_changes(old, new)
+    nodes = live.nodes or {}
+    grounds = Grounds(old, new, nodes.values(), live.offers) if nodes else None
+    asks = asks_that_matter(old, new, sizes=grounds.sizes if grounds else ())
+    with progress(asks, "Comparing specs") as bar:
+        specs = tuple(spec_changes(old, new, bar, changes.successors, grounds))
+    return Diff(
+        old=old,
+        new=new,
+        changes=changes,
+        asks=asks,
+        specs=specs,
+        moves=moves(old, new, changes.successors, nodes.values(), live.offers),
+        nodes=_nodes(new, grounds, live) if grounds else None,
+        pods=live.pods,
+        manifests=_manifests(_judge(old, new, _Live(offers=live.offers)), filenames),
+    )
+
+
+def _judge(old: Table, new: Table, live: _Live) -> PodJudge:
+    """Return who judges Pods; DeviceClasses that do not exist count as in admission (C3)."""
+    rows = () if live.offers is None else (*old.rows, *new.rows)
+    missing = frozenset(() if live.offers is None else live.offers.missing_classes(rows))
+    known = Availability(missing_classes=missing)
+    successors = table_changes(old, new).successors
+    return PodJudge(Snapshot(old, known), Snapshot(new, known), successors, live.nodes, live.offers)
 
 
 def _table(name: str, place: ClusterPlace) -> Table:
@@ -170,25 +198,32 @@ def _table(name: str, place: ClusterPlace) -> Table:
     return found.table
 
 
-def _of_cluster(place: ClusterPlace, old: Snapshot, new: Snapshot, changes: TableChanges) -> _Live:
+def _of_cluster(place: ClusterPlace, old: Table, new: Table) -> _Live:
     """Judge the cluster's Pods, page by page: no more than one is in memory."""
     with asked(place) as cluster:
         nodes = _by_name(cluster.items(NODES))
-        reserves = any(row.reserved for row in new.table.rows)
+        reserves = any(row.reserved for row in new.rows)
         sets = if_allowed(cluster, DAEMON_SETS, "what a reserve waits for") if reserves else ()
-        judge = PodJudge(old, new, changes.successors, nodes)
-        pods = _judged(judge, cluster.items("/api/v1/pods", labelSelector=SPEC_LABEL))
-    return _Live(nodes, [daemon_facts(one) for one in sets or ()], pods)
+        has_claims = old.index.claims or new.index.claims
+        live = _Live(
+            nodes,
+            [daemon_facts(one) for one in sets or ()],
+            offers=offers_of(cluster) if has_claims else None,
+        )
+        pods = cluster.items("/api/v1/pods", labelSelector=SPEC_LABEL)
+        return replace(live, pods=_judged(_judge(old, new, live), pods))
 
 
 def _of_files(
-    pods: str | None, nodes: str | None, old: Snapshot, new: Snapshot, changes: TableChanges
+    pods: str | None, nodes: str | None, slices: str | None, old: Table, new: Table
 ) -> _Live:
-    known = None if nodes is None else _by_name(saved_items(nodes, "Node"))
+    live = _Live(
+        None if nodes is None else _by_name(saved_items(nodes, "Node")),
+        offers=offered(map(slice_facts, saved_items(slices, "ResourceSlice"))) if slices else None,
+    )
     if pods is None:
-        return _Live(known)
-    judge = PodJudge(old, new, changes.successors, known)
-    return _Live(known, pods=_judged(judge, saved_items(pods, "Pod")))
+        return live
+    return replace(live, pods=_judged(_judge(old, new, live), saved_items(pods, "Pod")))
 
 
 def _nodes(new: Table, grounds: Grounds, live: _Live) -> NodesReport:

@@ -18,13 +18,14 @@ from webhook.cli.saved import saved_items
 from webhook.cli.table.live import NODES, if_allowed, names_of
 from webhook.inventory.facts import NodeFacts, node_facts
 from webhook.inventory.generate.catalogue import Catalogue
+from webhook.inventory.generate.claims import Classes, expressions_of
 from webhook.inventory.generate.coverage import coverage
 from webhook.inventory.generate.drafting import Draft, draft
 from webhook.inventory.generate.text import draft_text
 from webhook.inventory.slice_facts import SliceFacts, slice_facts
 from webhook.inventory.vendors import RESOURCES
 from webhook.settings import ClusterPlace
-from webhook.terms import PRIORITY_CLASSES_PATH, SLICES_PATH
+from webhook.terms import CLASSES_PATH, PRIORITY_CLASSES_PATH, SLICES_PATH
 
 
 @click.command(
@@ -44,7 +45,7 @@ Exit status: 0 fine, 1 no GPUs found, 2 wrong usage or unreadable input.""",
     "--slices",
     "slices_file",
     metavar="FILE",
-    help="ResourceSlices, saved alike; for cards that labels don't tell.",
+    help="ResourceSlices, saved alike; for claims, and for cards that labels don't tell.",
 )
 @cluster_option
 @click.pass_context
@@ -60,8 +61,9 @@ def generate(
     """Write a selection table for the GPUs that a cluster has.
 
     Nodes are recognised by the labels of the vendors' discovery (NVIDIA, AMD, Intel), of clouds
-    (GKE, Karpenter, EKS), or by the label of your own that tells your GPU nodes apart. What cannot
-    be told is marked "finish:" in a comment.
+    (GKE, Karpenter, EKS), or by the label of your own that tells your GPU nodes apart, and devices
+    of DRA drivers by what ResourceSlices call them. What cannot be told is marked "finish:" in a
+    comment.
     """
     if use_cluster == bool(nodes_file):
         raise click.UsageError("give either --cluster or --nodes FILE")
@@ -72,13 +74,14 @@ def generate(
         seen = _saved(nodes_file, slices_file)
     else:
         seen = _live(ClusterPlace(kubeconfig, context))
-    drafted = draft(seen.nodes, seen.slices, Catalogue(builtin_table()), seen.classes)
+    catalogue = Catalogue(builtin_table())
+    drafted = draft(seen.nodes, seen.slices, catalogue, seen.classes, seen.device_classes)
     if not drafted.rows:
         click.echo(_nothing(drafted), err=True)
         ctx.exit(1)
     text = draft_text(drafted)
     click.echo(text, nl=False)
-    for complaint in _complaints(text, seen.nodes):
+    for complaint in _complaints(text, seen):
         click.echo(f"warning: {complaint}", err=True)
     rows = "1 row" if len(drafted.rows) == 1 else f"{len(drafted.rows)} rows"
     unfinished = f"{drafted.unfinished} to finish"
@@ -87,11 +90,17 @@ def generate(
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a table is made of; ``classes`` are its PriorityClasses, None where not known."""
+    """What a table is made of.
+
+    Attributes:
+        classes: The cluster's PriorityClasses, None where they are not known.
+        device_classes: The CEL of its DeviceClasses by name, None where they are not known.
+    """
 
     nodes: Sequence[NodeFacts]
     slices: Sequence[SliceFacts]
     classes: Sequence[str] | None = None
+    device_classes: Classes | None = None
 
 
 def _saved(nodes: str, slices: str | None) -> _Seen:
@@ -106,7 +115,17 @@ def _live(place: ClusterPlace) -> _Seen:
         nodes = [node_facts(one) for one in cluster.items(NODES)]
         slices = [slice_facts(one) for one in cluster.items(SLICES_PATH)]
         classes = if_allowed(cluster, PRIORITY_CLASSES_PATH, "which PriorityClasses there are")
-    return _Seen(nodes, slices, None if classes is None else names_of(classes))
+        asked_by = None
+        if slices:
+            asked_by = if_allowed(cluster, CLASSES_PATH, "which DeviceClasses there are")
+    return _Seen(
+        nodes,
+        slices,
+        None if classes is None else names_of(classes),
+        None
+        if asked_by is None
+        else dict(zip(names_of(asked_by), map(expressions_of, asked_by), strict=True)),
+    )
 
 
 def _nothing(drafted: Draft) -> str:
@@ -114,10 +133,10 @@ def _nothing(drafted: Draft) -> str:
     return "\n".join([said, *drafted.left_out])
 
 
-def _complaints(text: str, nodes: Sequence[NodeFacts]) -> Iterator[str]:
+def _complaints(text: str, seen: _Seen) -> Iterator[str]:
     """Check what was written, as it will be read: labels may hold more than can be foreseen."""
     try:
-        found = coverage(load_table(text), nodes)
+        found = coverage(load_table(text), seen.nodes, seen.slices)
     except GpuspecError as error:
         yield from (one.located("<stdout>") for one in error.problems)
         return
@@ -125,3 +144,7 @@ def _complaints(text: str, nodes: Sequence[NodeFacts]) -> Iterator[str]:
         yield f"no row matches {few(found.without)}"
     if found.doubled:
         yield f"several rows match {few(found.doubled)}; see that their labels differ"
+    if found.unrecognised:
+        yield f"no claim recognises some devices of {few(found.unrecognised)}"
+    for one, other in found.alike:
+        yield f"the claims of {one} and {other} recognise the same devices"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,27 +18,17 @@ from webhook.cli import SETTINGS
 from webhook.cli.cluster import asked, cluster_option, raw_table, table_in_use
 from webhook.cli.inputs import read_bytes, refuse_second_reading, shown
 from webhook.cli.outputs import json_text, output_option, styled
-from webhook.cli.table.live import DAEMON_SETS, NODES, if_allowed, names_of
-from webhook.inventory.claims import Offered, offered
+from webhook.cli.table.live import DAEMON_SETS, NODES, if_allowed, names_of, offers_of
+from webhook.inventory.claims import Offered
 from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
 from webhook.inventory.facts import NodeFacts, mapping, node_facts
-from webhook.inventory.slice_facts import slice_facts
 from webhook.inventory.status import table_status
 from webhook.inventory.table_object import table_text
 from webhook.settings import ClusterPlace
-from webhook.terms import (
-    CLASSES_PATH,
-    PRIORITY_CLASSES_PATH,
-    SLICES_PATH,
-    TABLE_KIND,
-    TABLES_PATH,
-)
-
-if TYPE_CHECKING:
-    from webhook.kube.cluster import Cluster
+from webhook.terms import PRIORITY_CLASSES_PATH, TABLE_KIND, TABLES_PATH
 
 _FAILING = {"error": {Level.ERROR}, "warning": {Level.ERROR, Level.WARNING}}
-_COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow"}
+_COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "cyan"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +69,8 @@ Examples:
 
 Errors: what the API server would refuse to store, and with --cluster what does
 not work on the nodes there are. Warnings: what is legal but probably not meant.
-Warnings and nodes are looked at where the table itself has no errors.
+Notes: what is good to know of a table as it is. Warnings, notes and nodes are
+looked at where the table itself has no errors.
 
 Exit status: 0 fine, 1 something at or above --fail-on, 2 wrong usage, a file
 that cannot be opened or a cluster that does not answer.""",
@@ -146,7 +137,7 @@ def _live(place: ClusterPlace, *, with_claims: bool) -> _Live:
         nodes = [node_facts(node) for node in cluster.items(NODES)]
         daemons = if_allowed(cluster, DAEMON_SETS, "what a reserve waits for")
         classes = if_allowed(cluster, PRIORITY_CLASSES_PATH, "whether the table's classes exist")
-        offers = _offers(cluster) if with_claims else None
+        offers = offers_of(cluster) if with_claims else None
         tables = if_allowed(cluster, TABLES_PATH, "whether resourceDomain stays as it is")
     return _Live(
         nodes=nodes,
@@ -158,14 +149,6 @@ def _live(place: ClusterPlace, *, with_claims: bool) -> _Live:
             for one in tables or ()
         },
     )
-
-
-def _offers(cluster: Cluster) -> Offered | None:
-    slices = if_allowed(cluster, SLICES_PATH, "which devices claims recognise")
-    classes = if_allowed(cluster, CLASSES_PATH, "whether DeviceClasses exist")
-    if slices is None:
-        return None
-    return offered(map(slice_facts, slices), None if classes is None else names_of(classes))
 
 
 def _findings(source: _Source, live: _Live | None) -> Iterator[Problem]:
@@ -203,6 +186,8 @@ def _show(found: Sequence[tuple[str, Problem]], output: str, tables: int) -> Non
     levels = [problem.level for _, problem in found]
     errors, warnings = levels.count(Level.ERROR), levels.count(Level.WARNING)
     counts = f"{_many(errors, 'error')}, {_many(warnings, 'warning')}"
+    if notes := levels.count(Level.NOTE):
+        counts += f", {_many(notes, 'note')}"
     click.echo(f"{_many(tables, 'table')}: {counts}", err=True)
 
 

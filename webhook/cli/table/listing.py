@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
-from selection_spec.rows import Policy, PriorityRule, Row
+from selection_spec.nominal import least_mib
+from selection_spec.rows import CLAIMS, Claim, Policy, PriorityRule, Row
 from selection_spec.table import Table
 from webhook.advice.reach import Span, reach
-from webhook.cli.outputs import styled
+from webhook.cli.outputs import cel_lines, styled
 
 _WIDTH = 80
 _GAP = "  "
@@ -18,8 +19,12 @@ _LEGEND = (
     "EVERYFIT, SMALLESTFIT: the N for which gpu-any-<N>gb may get the row under that policy, for "
     "one device; where it begins with to, gpu-any as well. gpu-<ROW> gets it under either."
 )
-_BY_NAME = "by name: only Pods that write its name or an alias get it."
-_RESERVED = "reserved: the same, and its nodes are kept free of all other GPU Pods."
+_BY_NAME = "by name"
+_RESERVED = "reserved"
+_KINDS = {
+    _BY_NAME: f"{_BY_NAME}: only Pods that write its name or an alias get it.",
+    _RESERVED: f"{_RESERVED}: the same, and its nodes are kept free of all other GPU Pods.",
+}
 _LIVE = "FREE/USABLE: devices that no Pod holds, of those on nodes where a Pod could start."
 
 Json = Mapping[str, Any]
@@ -33,15 +38,17 @@ def as_text(table: Table, status: Json) -> str:
         status: Its status in a cluster (design §3), {} where there is none.
     """
     live = {row["id"]: row for row in status.get("rows") or () if "id" in row}
+    bounds = _all_bounds(table)
     return "\n".join(
         (
             *_head(table, status),
             *_policies(table),
-            *_sections(table, live),
+            *_sections(table, bounds, live),
+            *_claims(table),
             *_aliases(table),
             *_problems(table, status, live),
             "",
-            *_legend(table, live),
+            *_legend(bounds, live),
         )
     )
 
@@ -50,6 +57,8 @@ def _head(table: Table, status: Json) -> Iterator[str]:
     rows = "1 row" if len(table.rows) == 1 else f"{len(table.rows)} rows"
     yield f"{styled(f'table {table.name}', bold=True)} {table.digest}: {rows}"
     yield f"keys: {table.domain}/gpu-any, gpu-any-<N>gb, gpu-<name>, gpu-<name>-<N>gb"
+    if table.mixed_nodes:
+        yield "mixed nodes: the claims of one Pod may be on several rows"
     if status.get("renewTime"):
         yield f"live: as of {status['renewTime']}"
 
@@ -74,10 +83,16 @@ def _who(rule: PriorityRule) -> str:
     return f"priority class {names[0]}" if len(names) == 1 else f"classes {', '.join(names)}"
 
 
-def _sections(table: Table, live: Mapping[str, Json]) -> Iterator[str]:
-    """Yield a list of rows for each resource: a Pod gets devices of one (D9)."""
+def _all_bounds(table: Table) -> Mapping[str, tuple[str, str]]:
+    """Return by row what gpu-any gives of it under either policy."""
     every, smallest = (reach(table, policy) for policy in (Policy.EVERY_FIT, Policy.SMALLEST_FIT))
-    resources = dict.fromkeys(row.resource for row in table.rows)
+    return {row.id: (_bounds(row, every), _bounds(row, smallest)) for row in table.rows}
+
+
+def _sections(
+    table: Table, bounds: Mapping[str, tuple[str, str]], live: Mapping[str, Json]
+) -> Iterator[str]:
+    """Yield a list of rows for each resource, and for claims: a Pod gets devices of one (D9)."""
     heads = ["ROW", "COST", "MAX/NODE", "EVERYFIT", "SMALLESTFIT"]
     heads += ["NODES", "FREE/USABLE"] if live else []
     cells = {
@@ -85,24 +100,53 @@ def _sections(table: Table, live: Mapping[str, Json]) -> Iterator[str]:
             row.id,
             str(row.cost),
             str(row.per_node),
-            _bounds(row, every),
-            _bounds(row, smallest),
+            *bounds[row.id],
             *(_counts(live.get(row.id)) if live else ()),
         ]
         for row in table.rows
     }
     wide = [max(map(len, column)) for column in zip(heads, *cells.values(), strict=True)]
-    for resource in resources:
+    for pool in dict.fromkeys(row.pool for row in table.rows):
         yield ""
-        yield styled(resource, bold=True)
+        yield styled("claims (DRA)" if pool == CLAIMS else pool, bold=True)
         yield _line(heads, wide)
-        yield from (_line(cells[row.id], wide) for row in table.rows if row.resource == resource)
+        yield from (_line(cells[row.id], wide) for row in table.rows if row.pool == pool)
+
+
+def _claims(table: Table) -> Iterator[str]:
+    """Yield how the devices of rows are claimed, or would be once output says so."""
+    for heading, rows in (
+        ("What claims ask for:", [row for row in table.rows if row.pool == CLAIMS]),
+        (
+            "What claims would ask for with output ResourceClaim:",
+            [row for row in table.rows if row.pool != CLAIMS],
+        ),
+    ):
+        known = [(row, row.claim) for row in rows if row.claim is not None]
+        if known:
+            yield ""
+            yield heading
+        for row, claim in known:
+            yield from _wrapped(f"{row.id}: {_devices(row, claim)}", "  ", "    ")
+            for expression in claim.selectors:
+                yield from cel_lines(expression, "    ")
+
+
+def _devices(row: Row, claim: Claim) -> str:
+    parts = [f"DeviceClass {claim.device_class}"]
+    if claim.driver != claim.device_class:
+        parts.append(f"driver {claim.driver}")
+    if claim.products:
+        parts.append(" or ".join(claim.products))
+    elif not claim.selectors:
+        parts.append(f"{least_mib(row.vram_gb):,} MiB or more")
+    return ", ".join(parts) + (", and" if claim.selectors else "")
 
 
 def _bounds(row: Row, reached: Mapping[str, Sequence[Span]]) -> str:
     spans = reached.get(row.id)
     if not spans:
-        return "reserved" if row.reserved else "by name"
+        return _RESERVED if row.reserved else _BY_NAME
     return ", ".join(
         f"to {span.most}gb"
         if span.least == 1
@@ -156,12 +200,11 @@ def _problems(table: Table, status: Json, live: Mapping[str, Json]) -> Iterator[
         yield from _wrapped(text, "  ", "    ")
 
 
-def _legend(table: Table, live: Mapping[str, Json]) -> Iterator[str]:
+def _legend(bounds: Mapping[str, tuple[str, str]], live: Mapping[str, Json]) -> Iterator[str]:
     yield from _wrapped(_LEGEND, "", "  ")
-    if any(not row.any for row in table.rows):
-        yield _BY_NAME
-    if any(row.reserved for row in table.rows):
-        yield _RESERVED
+    yield from (
+        text for kind, text in _KINDS.items() if any(kind in one for one in bounds.values())
+    )
     if live:
         yield from _wrapped(_LIVE, "", "  ")
 

@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from webhook.inventory.claim_facts import served_resource
+from webhook.inventory.claims import Offered, offered
+from webhook.inventory.slice_facts import slice_facts
+from webhook.terms import CLASSES_PATH, SLICES_PATH
+
 if TYPE_CHECKING:
     from webhook.kube.cluster import Cluster
 
@@ -36,6 +41,18 @@ def if_allowed(cluster: Cluster, path: str, what: str) -> list[Json] | None:
             raise
         click.echo(f"note: {what} cannot be told: {error.message}", err=True)
         return None
+
+
+def offers_of(cluster: Cluster) -> Offered | None:
+    """Return what the DRA drivers of a cluster offer; None, and a note, where that is not told."""
+    slices = if_allowed(cluster, SLICES_PATH, "which devices claims recognise")
+    classes = if_allowed(cluster, CLASSES_PATH, "whether DeviceClasses exist")
+    if slices is None:
+        return None
+    served = None
+    if classes is not None:
+        served = {str(one["metadata"]["name"]): served_resource(one) for one in classes}
+    return offered(map(slice_facts, slices), served)
 
 
 def names_of(objects: list[Json]) -> list[str]:

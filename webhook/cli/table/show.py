@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from selection_spec.rows import Policy, PriorityRule, Row
+from selection_spec.cel import selectors
+from selection_spec.rows import Claim, Policy, PriorityRule, Row
 from selection_spec.table import Table
 from webhook.advice.reach import Span, reach
 from webhook.cli import SETTINGS
@@ -65,6 +66,7 @@ def as_json(table: Table, status: Json) -> Json:
         "priorities": [_rule(rule) for rule in table.priorities],
         "defaultPolicy": table.default_policy.value,
         "preferCheaper": table.prefer_cheaper,
+        "mixedNodes": table.mixed_nodes,
         "rows": [
             {
                 **_row(row),
@@ -96,7 +98,20 @@ def _row(row: Row) -> Json:
         "arch": row.arch,
         "nodes": [one.to_json() for one in row.nodes],
         "tolerations": [one.to_json() for one in row.tolerations],
-        "resource": row.resource,
+        "output": row.output.value,
+        "resource": row.resource or None,
+        "claim": None if row.claim is None else _claim(row, row.claim),
+    }
+
+
+def _claim(row: Row, claim: Claim) -> Json:
+    """Return how a row is claimed; ``cel`` is all that its devices fulfil, the admin's own last."""
+    return {
+        "deviceClassName": claim.device_class,
+        "driver": claim.driver,
+        "products": list(claim.products),
+        "selectors": list(claim.selectors),
+        "cel": list(selectors(row)),
     }
 
 

@@ -10,8 +10,9 @@ from selection_spec.denial import few
 from selection_spec.labels import ARCH_LABEL, Operator, Requirement
 from webhook.inventory.facts import NodeFacts
 from webhook.inventory.generate.catalogue import Catalogue
+from webhook.inventory.generate.claims import Classes, measured
 from webhook.inventory.generate.rows import DraftRow, Group, draft_rows
-from webhook.inventory.generate.sightings import Sighting, measured, sightings
+from webhook.inventory.generate.sightings import Sighting, sightings
 from webhook.inventory.generate.unnamed import with_clues
 from webhook.inventory.matching import fulfils
 from webhook.inventory.missing_class import missing_class
@@ -51,14 +52,16 @@ def draft(
     slices: Iterable[SliceFacts],
     catalogue: Catalogue,
     classes: Collection[str] | None = None,
+    device_classes: Classes | None = None,
 ) -> Draft:
     """Draft a table that covers every GPU of a cluster.
 
     Args:
         nodes: Every node; those without GPUs show which labels say nothing about GPUs.
-        slices: What DRA drivers say of devices; used where labels say less.
+        slices: What DRA drivers offer; what they say of cards is used where labels say less.
         catalogue: The cards that are known.
         classes: Names of the cluster's PriorityClasses, None where they are not known.
+        device_classes: The CEL of its DeviceClasses by name, None where they are not known.
     """
     drivers = measured(slices)
     nodes = sorted(nodes, key=lambda node: node.name)
@@ -67,18 +70,18 @@ def draft(
     others = [node for node in nodes if node.name not in with_gpus]
     unnamed = [one for one in found if not one.clue]
     named = [one for one in found if one.clue]
-    named += with_clues(unnamed, others, catalogue, drivers)
+    named += with_clues(unnamed, others, catalogue)
     groups = _grouped(named)
     labels = _Labels(groups)
     for group in groups:
         group.requirements = _requirements(group, labels)
-    rows = draft_rows(groups, catalogue)
+    rows = draft_rows(groups, catalogue, device_classes)
     is_known = classes is None or HIGH_CLASS in classes
     return Draft(
         rows=tuple(sorted(rows, key=lambda row: row.order)),
         nodes=len(nodes),
         gpu_nodes=len(with_gpus),
-        left_out=tuple(_left_out(others, set(drivers) - with_gpus)),
+        left_out=tuple(_left_out(others)),
         doubts=() if is_known else (missing_class(HIGH_CLASS, classes or ()).text(),),
     )
 
@@ -90,7 +93,8 @@ def _grouped(named: Iterable[Sighting]) -> list[Group]:
         if one.card is None:
             raise AssertionError(one)  # whatever has a clue has a card
         rest = (one.clue[0][0], one.clue[1:])
-        key = one.card.id, one.card.is_whole, one.resource, one.platform, rest
+        driver = "" if one.resource else one.drivers[0].driver
+        key = one.card.id, one.card.is_whole, one.resource, driver, one.platform, rest
         group = groups.setdefault(key, Group(one.card, one.resource, one.platform))
         group.found.append(one)
     return sorted(groups.values(), key=lambda group: (-group.devices, group.found[0].node.name))
@@ -163,24 +167,15 @@ def _all_fulfilled(node: NodeFacts, wanted: Iterable[Requirement]) -> bool:
     return all(fulfils(node.labels, one) for one in wanted)
 
 
-def _left_out(others: Sequence[NodeFacts], only_in_slices: set[str]) -> Iterator[str]:
+def _left_out(others: Sequence[NodeFacts]) -> Iterator[str]:
     """Say what no row could be made of, in sentences."""
-    if only_in_slices:
-        who = _who(only_in_slices, "offers", "offer")
-        yield (
-            f"{who} GPUs through ResourceSlices alone ({few(sorted(only_in_slices))}); "
-            "rows of output ExtendedResource cannot give them out"
-        )
     silent = sorted(
-        node.name
-        for node in others
-        if node.name not in only_in_slices and any(key in node.labels for key in PRODUCT_LABELS)
+        node.name for node in others if any(key in node.labels for key in PRODUCT_LABELS)
     )
     if silent:
         yield (
             f"{_who(silent, 'has', 'have')} labels of a GPU but no GPU to offer "
-            f"({few(silent)}); "
-            "see whether the device plugin runs there"
+            f"({few(silent)}); see whether the device plugin or a DRA driver runs there"
         )
     offering: dict[str, list[str]] = {}
     for node in others:

@@ -13,6 +13,7 @@ from selection_spec.labels import Requirement, Toleration
 from selection_spec.schema import MAX_PER_NODE
 from webhook.inventory.facts import Taint
 from webhook.inventory.generate.catalogue import Card, Catalogue, suffixed
+from webhook.inventory.generate.claims import Classes, DraftClaim, draft_claim
 from webhook.inventory.generate.sightings import Sighting
 from webhook.inventory.taints import is_own, is_transient, keeps_pods_away
 
@@ -34,6 +35,8 @@ class DraftRow:
 
     Attributes:
         nodes: How its nodes are recognised.
+        resource: Of its device plugin, "" where only a DRA driver offers its devices.
+        claim: How a DRA driver's devices are recognised, None where none offers any.
         count: How many there are, ``first`` one of them.
         notes: What was seen and not written into the row.
         doubts: What a person has to finish.
@@ -53,6 +56,7 @@ class DraftRow:
     aliases: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    claim: DraftClaim | None = None
 
     @property
     def order(self) -> tuple[int, int, str]:
@@ -81,8 +85,16 @@ class Group:
         return sum(one.count for one in self.found)
 
 
-def draft_rows(groups: Sequence[Group], catalogue: Catalogue) -> list[DraftRow]:
-    """Return a row for each group; only whole known cards of the usual kind are part of ``any``."""
+def draft_rows(
+    groups: Sequence[Group], catalogue: Catalogue, classes: Classes | None = None
+) -> list[DraftRow]:
+    """Return a row for each group; only whole known cards of the usual kind are part of ``any``.
+
+    Args:
+        groups: The rows to be.
+        catalogue: The cards that are known.
+        classes: The DeviceClasses, None where they are not known.
+    """
     resource = _most(groups, lambda group: group.resource)
     platform = _most(groups, lambda group: group.platform)
     names = _names(groups)
@@ -94,6 +106,8 @@ def draft_rows(groups: Sequence[Group], catalogue: Catalogue) -> list[DraftRow]:
         is_any = is_usual and card.is_whole and (card.row is not None or card.vram_gb > 1)
         aliases = card.row.aliases if card.row and is_any else ()
         tolerations, notes = _tolerations(group.found)
+        offers = [one.drivers for one in group.found] if card.is_whole else []
+        claim = draft_claim(offers, classes)
         rows.append(
             DraftRow(
                 name=name,
@@ -108,8 +122,9 @@ def draft_rows(groups: Sequence[Group], catalogue: Catalogue) -> list[DraftRow]:
                 count=len(group.found),
                 first=group.found[0].node.name,
                 aliases=tuple(alias for alias in aliases if alias not in names),
-                notes=notes,
-                doubts=tuple(_doubts(group, name, groups)),
+                notes=(*notes, *(claim.notes if claim else ())),
+                doubts=(*_doubts(group, name, groups), *(claim.doubts if claim else ())),
+                claim=claim,
             )
         )
     return rows

@@ -1,22 +1,25 @@
-"""Devices as single nodes show them: a resource, its amount, and labels that name the card."""
+"""Devices as single nodes show them: their amount, and labels or drivers that name the card."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from selection_spec.labels import ARCH_LABEL, OS_LABEL
 from webhook.inventory.facts import NodeFacts
 from webhook.inventory.generate.catalogue import Card, Catalogue, suffixed
+from webhook.inventory.generate.claims import Measured
 from webhook.inventory.memory import REPLICAS, memory_of, shares_of
-from webhook.inventory.slice_facts import SliceFacts
 from webhook.inventory.vendors import (
+    AMD,
     AMD_PRODUCT,
     EKS_AUTO_GPU,
     GKE_ACCELERATOR,
+    INTEL,
     INTEL_PRODUCT,
     KARPENTER_GPU,
+    NVIDIA,
     NVIDIA_PRODUCT,
     gpus,
 )
@@ -36,6 +39,9 @@ _AMD_PARTITION = "amd.com/gpu.compute-memory-partition"
 _AMD_WHOLE = "spx"
 _AMD_PARTS = {"dpx": 2, "tpx": 3, "qpx": 4, "cpx": 8}
 
+# Whose labels name the cards of a driver.
+_RESOURCES = {"gpu.nvidia.com": NVIDIA, "gpu.amd.com": AMD, "gpu.intel.com": INTEL}
+
 _NAMING = {
     "nvidia.com": (NVIDIA_PRODUCT, GKE_ACCELERATOR, KARPENTER_GPU, EKS_AUTO_GPU),
     "amd.com": (AMD_PRODUCT, KARPENTER_GPU, EKS_AUTO_GPU),
@@ -48,8 +54,10 @@ class Sighting:
     """Devices of one resource on one node.
 
     Attributes:
+        resource: Of a device plugin; "" where only a DRA driver offers them.
         clue: Labels that name the card, the one with its name first; empty where none does.
-        card: The card that they name; None where none does.
+        card: The card that they or the driver name; None where none does.
+        drivers: What DRA drivers say of the same devices.
     """
 
     node: NodeFacts
@@ -57,6 +65,7 @@ class Sighting:
     count: int
     clue: Pairs = ()
     card: Card | None = None
+    drivers: tuple[Measured, ...] = ()
 
     @property
     def platform(self) -> tuple[str, str]:
@@ -65,36 +74,32 @@ class Sighting:
         return labels.get(OS_LABEL, "linux"), labels.get(ARCH_LABEL, "amd64")
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What a driver says in ResourceSlices of the whole GPUs of a node; the least memory of all."""
-
-    product: str
-    memory_mib: int
-
-
-def measured(slices: Iterable[SliceFacts]) -> dict[str, Measured]:
-    """Return by node what drivers say of its GPUs."""
-    found: dict[str, Measured] = {}
-    for one in slices:
-        for device in one.devices:
-            if not one.node or not device.product or device.type not in ("", "gpu", "amdgpu"):
-                continue
-            before = found.get(one.node)
-            if before is None or device.memory_mib < before.memory_mib:
-                found[one.node] = Measured(device.product, device.memory_mib)
-    return found
-
-
 def sightings(
-    nodes: Iterable[NodeFacts], catalogue: Catalogue, slices: Mapping[str, Measured]
+    nodes: Iterable[NodeFacts],
+    catalogue: Catalogue,
+    drivers: Mapping[str, Sequence[Measured]],
 ) -> list[Sighting]:
-    """Return the GPUs of all nodes, a sighting for each resource of each node."""
+    """Return the GPUs of all nodes: for each resource of each node, and what only drivers offer."""
     return [
-        _sighting(node, resource, count, catalogue, slices.get(node.name))
+        sighting
         for node in nodes
-        for resource, count in devices_of(node).items()
+        for sighting in _of_node(node, catalogue, drivers.get(node.name, ()))
     ]
+
+
+def _of_node(
+    node: NodeFacts, catalogue: Catalogue, drivers: Sequence[Measured]
+) -> Iterator[Sighting]:
+    devices = devices_of(node)
+    for resource, count in devices.items():
+        mine = tuple(one for one in drivers if one.is_of(resource))
+        yield _sighting(node, resource, count, catalogue, mine)
+    for one in drivers:
+        if not any(one.is_of(resource) for resource in devices):
+            clue = _clue(_RESOURCES.get(one.driver, ""), node.labels)
+            named = one.product or (clue[0][1] if clue else "")
+            card = catalogue.card(named, one.memory_mib) if named else None
+            yield Sighting(node, "", one.count, clue, card, (one,))
 
 
 def devices_of(node: NodeFacts) -> dict[str, int]:
@@ -103,11 +108,15 @@ def devices_of(node: NodeFacts) -> dict[str, int]:
 
 
 def _sighting(
-    node: NodeFacts, resource: str, count: int, catalogue: Catalogue, driver: Measured | None
+    node: NodeFacts,
+    resource: str,
+    count: int,
+    catalogue: Catalogue,
+    drivers: tuple[Measured, ...],
 ) -> Sighting:
     clue = _clue(resource, node.labels)
     if not clue:
-        return Sighting(node, resource, count)
+        return Sighting(node, resource, count, drivers=drivers)
     key, text = clue[0]
     mig = _MIG_RESOURCE.fullmatch(resource)
     if mig and "-MIG-" not in text:
@@ -115,11 +124,11 @@ def _sighting(
     partition = dict(clue).get(_GKE_PARTITION)
     if partition:
         text = f"{text}-MIG-{partition}"
-    memory = memory_of(node.labels) or (driver.memory_mib if driver else 0)
+    memory = memory_of(node.labels) or min((one.memory_mib for one in drivers), default=0)
     card = catalogue.card(text, memory, shares_of(node.labels))
     if key == AMD_PRODUCT:
         card = _amd_part(card, dict(clue).get(_AMD_PARTITION, _AMD_WHOLE))
-    return Sighting(node, resource, count, clue, card)
+    return Sighting(node, resource, count, clue, card, drivers)
 
 
 def _clue(resource: str, labels: Mapping[str, str]) -> Pairs:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
 from selection_spec.labels import Operator, Requirement, Toleration
+from selection_spec.rows import Output
+from webhook.inventory.generate.claims import DraftClaim
 from webhook.inventory.generate.drafting import HIGH_CLASS, Draft
 from webhook.inventory.generate.rows import DraftRow
 
@@ -60,6 +62,14 @@ def _introduction(draft: Draft) -> Iterator[str]:
         "whether gpu-any includes a row.",
         "",
     )
+    if any(row.claim for row in draft.rows):
+        yield "#\n"
+        yield from _comment(
+            "claim says which devices of a DRA driver a row means. A row that has a resource too "
+            "is taken by it; with output: ResourceClaim it is taken by claims, once the device "
+            "plugin has left its nodes.",
+            "",
+        )
     if draft.unfinished:
         yield "#\n"
         yield from _comment(f'{_parts(draft)} something to finish by hand: look for "finish:".', "")
@@ -103,7 +113,21 @@ def _row(row: DraftRow) -> Iterator[str]:
     yield from _nodes(row.nodes)
     if row.tolerations:
         yield from _list("      tolerations:", [_toleration(one) for one in row.tolerations])
-    yield f"      resource: {row.resource}"
+    if row.resource:
+        yield f"      resource: {row.resource}"
+    else:
+        yield f"      output: {Output.RESOURCE_CLAIM}"
+    if row.claim is not None:
+        yield from _claim(row.claim)
+
+
+def _claim(claim: DraftClaim) -> Iterator[str]:
+    yield "      claim:"
+    yield f"        deviceClassName: {_scalar(claim.device_class)}"
+    yield f"        driver: {_scalar(claim.driver)}"
+    if claim.products:
+        products = list(map(_scalar, claim.products))
+        yield from _list("        products:", products)
 
 
 def _nodes(nodes: tuple[Requirement, ...]) -> Iterator[str]:
@@ -154,7 +178,8 @@ def _list(name: str, items: list[str]) -> Iterator[str]:
         yield line
         return
     yield name
-    yield from (f"        - {item}" for item in items)
+    pad = " " * (len(name) - len(name.lstrip()) + 2)
+    yield from (f"{pad}- {item}" for item in items)
 
 
 def _scalar(text: str) -> str:

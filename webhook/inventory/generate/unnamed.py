@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.inventory.facts import NodeFacts
 from webhook.inventory.generate.catalogue import Card, Catalogue
-from webhook.inventory.generate.sightings import Measured, Sighting
+from webhook.inventory.generate.sightings import Sighting
 from webhook.inventory.memory import memory_of, shares_of
 from webhook.inventory.vendors import GPU_WORDS
 
@@ -35,7 +35,6 @@ def with_clues(
     found: Iterable[Sighting],
     others: Iterable[NodeFacts],
     catalogue: Catalogue,
-    slices: Mapping[str, Measured],
 ) -> Iterator[Sighting]:
     """Give sightings without a clue the label that tells most, else type or name of the machine.
 
@@ -43,7 +42,6 @@ def with_clues(
         found: Sightings without a clue.
         others: Nodes without GPUs; a label value that they have too is a poor clue.
         catalogue: Knows which values mean cards.
-        slices: What drivers say of the GPUs of nodes.
     """
     left = list(found)
     elsewhere = {pair for node in others for pair in node.labels.items()}
@@ -51,12 +49,12 @@ def with_clues(
         key = _best_key(left, elsewhere, catalogue)
         if key is None:
             break
-        yield from _named([one for one in left if key in one.node.labels], key, catalogue, slices)
+        yield from _named([one for one in left if key in one.node.labels], key, catalogue)
         left = [one for one in left if key not in one.node.labels]
     for one in left:
         key = _INSTANCE_TYPE if _INSTANCE_TYPE in one.node.labels else _HOSTNAME
         value = one.node.labels.get(key, one.node.name)
-        card = _card("unknown" if key == _HOSTNAME else value, [one], catalogue, slices)
+        card = one.card or _card("unknown" if key == _HOSTNAME else value, [one], catalogue)
         doubt = "no label tells what its GPUs are; give these nodes one and use it here"
         card = replace(card, doubts=(*card.doubts, doubt))
         yield replace(one, clue=((key, value),), card=card)
@@ -92,23 +90,19 @@ def _best_key(
     return min(keys).key if keys else None
 
 
-def _named(
-    found: list[Sighting], key: str, catalogue: Catalogue, slices: Mapping[str, Measured]
-) -> Iterator[Sighting]:
+def _named(found: list[Sighting], key: str, catalogue: Catalogue) -> Iterator[Sighting]:
     alike: dict[tuple[str, str], list[Sighting]] = {}
     for one in found:
         alike.setdefault((one.resource, one.node.labels[key]), []).append(one)
     for (_, value), those in alike.items():
-        card = _card(value, those, catalogue, slices)
+        card = _card(value, those, catalogue)
         for one in those:
-            yield replace(one, clue=((key, value),), card=card)
+            yield replace(one, clue=((key, value),), card=one.card or card)
 
 
-def _card(
-    value: str, those: list[Sighting], catalogue: Catalogue, slices: Mapping[str, Measured]
-) -> Card:
+def _card(value: str, those: list[Sighting], catalogue: Catalogue) -> Card:
     """Return the card of nodes that share a label's value; what the driver says counts most."""
-    drivers = [slices[one.node.name] for one in those if one.node.name in slices]
+    drivers = [driver for one in those for driver in one.drivers if driver.product]
     shares = max(shares_of(one.node.labels) for one in those)
     if drivers:
         least = min(drivers, key=lambda one: (one.memory_mib, one.product))
@@ -118,7 +112,8 @@ def _card(
             doubt = f"these nodes have {' and '.join(products)}; a row is one kind of card"
             card = replace(card, doubts=(*card.doubts, doubt))
         return card
-    memory = min(memory_of(one.node.labels) for one in those)
+    told = min((driver.memory_mib for one in those for driver in one.drivers), default=0)
+    memory = min(memory_of(one.node.labels) for one in those) or told
     return catalogue.card(value, memory, shares)
 
 

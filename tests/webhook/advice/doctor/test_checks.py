@@ -405,7 +405,8 @@ NO_CRD = Refused(404, "404 page not found", "list selectiontables")
             f"{MEND}",
             "error: spec.devices[0].nodes: nodes is missing",
             "error: spec.devices[0].perNode: perNode is missing",
-            "error: spec.devices[0].resource: resource is missing",
+            "error: spec.devices[0].resource: resource is missing, output is ExtendedResource; "
+            "write the resource of the device plugin, such as nvidia.com/gpu",
             "error: spec.devices[0].vram: vram is missing",
             "error: spec.devices[1].nodes: nodes is missing",
             "error: and 7 more problems",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Callable
 from copy import deepcopy
@@ -14,9 +15,10 @@ from certs.authority import KeyPair, create_authority, issue
 from selection_spec.table import load_table
 from tests.builders import GPU, PFN_TABLE, Json
 from tests.logbook import NOW
-from tests.webhook.advice.pods import stored
+from tests.webhook.advice.pods import PRODUCTS, make_slice, moved_document, stored
 from tests.webhook.web.asgi import Web
 from webhook.advice.doctor.checkup import examine
+from webhook.advice.doctor.claims import CLASSES, SLICES
 from webhook.advice.doctor.findings import Report
 from webhook.advice.doctor.questions import first_questions, further_questions
 from webhook.advice.doctor.seen import Answer, Place, Question, Refused, Seen, Topic
@@ -63,6 +65,8 @@ class World:
         self.denied: set[str] = set()
         self.spec: Answer = [stored(_asking(CLAIMED), load_table(PFN_TABLE.read_bytes()))]
         self.device: Answer = [_asking(GPU)]
+        self.slices: Answer = []
+        self.classes: Answer = []
         self.readyz: dict[str, Answer] = {name: [readyz()] for name in REPLICAS}
 
     def items(self, topic: Topic) -> list[Json]:
@@ -81,6 +85,16 @@ class World:
         found: Json = self.only(topic)["webhooks"][0]
         return found
 
+    def take_by_claims(self, *ids: str) -> None:
+        """Have rows taken by claims, all of them where none is named, and a driver for them."""
+        document = moved_document(ids or tuple(PRODUCTS))
+        self.table["spec"] = document["spec"]
+        self.spec = [stored(_asking(CLAIMED), load_table(json.dumps(document)))]
+        self.slices = [make_slice("a30-0", PRODUCTS["a30-24gb"], 8)]
+        self.classes = [{"metadata": {"name": "gpu.nvidia.com"}, "spec": {}}]
+        readyz_now = readyz(json.dumps(document).encode())
+        self.readyz = {name: [deepcopy(readyz_now)] for name in REPLICAS}
+
     def examine(self) -> tuple[Report, ...]:
         """Ask everything and run every check."""
         assert self.answers.keys() == first_questions(self.place).keys()
@@ -93,6 +107,8 @@ class World:
             return self.spec
         if key == DEVICE:
             return self.device
+        if key in (SLICES, CLASSES):
+            return self.slices if key == SLICES else self.classes
         kind, _, rest = key.partition("/")
         if kind == "readyz":
             return self.readyz[rest]

@@ -1,0 +1,52 @@
+"""What is kept of a ResourceClaim: the devices that are allocated to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from sys import intern
+
+from webhook.inventory.facts import Json, mapping, mappings
+
+Pool = tuple[str, str]
+"""A driver and the name of one of its pools."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimFacts:
+    """The devices that a claim holds: driver, pool and device of each."""
+
+    devices: tuple[tuple[str, str, str], ...]
+
+
+def claim_facts(claim: Json) -> ClaimFacts | None:
+    """Read a raw ResourceClaim (``resource.k8s.io/v1``); None where it holds no device.
+
+    Who only looks at a device (``adminAccess``) takes it from nobody.
+    """
+    allocation = mapping(mapping(claim.get("status")).get("allocation"))
+    devices = tuple(
+        (_text(result, "driver"), _text(result, "pool"), _text(result, "device"))
+        for result in mappings(mapping(allocation.get("devices")).get("results"))
+        if result.get("adminAccess") is not True
+    )
+    return ClaimFacts(devices) if devices else None
+
+
+def held_by(claims: Iterable[ClaimFacts]) -> Mapping[Pool, AbstractSet[str]]:
+    """Return by pool the devices that claims hold."""
+    held: dict[Pool, set[str]] = {}
+    for claim in claims:
+        for driver, pool, device in claim.devices:
+            held.setdefault((driver, pool), set()).add(device)
+    return held
+
+
+def served_resource(device_class: Json) -> str:
+    """Return the extended resource that a raw DeviceClass serves, "" where it serves none."""
+    return intern(_text(mapping(device_class.get("spec")), "extendedResourceName"))
+
+
+def _text(value: Json, part: str) -> str:
+    return intern(str(value.get(part) or ""))
