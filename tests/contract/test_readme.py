@@ -93,11 +93,12 @@ def test_the_overlay_builds_with_the_readers_image(folder: Path) -> None:
     assert images == {"registry.example/gpuspec:0.1.0"}
 
 
+_SAYING = ("loop_metrics", "certificates", "claim_templates")
+
+
 def test_the_readme_names_no_fields_that_metrics_lack() -> None:
     """The names of metrics in the README are those of the code."""
-    code = "".join(
-        (REPOSITORY / "webhook" / file).read_text()
-        for file in ("metrics.py", "controllers/loop_metrics.py", "controllers/certificates.py")
-    )
+    files = ("metrics", *(f"controllers/{one}" for one in _SAYING))
+    code = "".join((REPOSITORY / "webhook" / f"{file}.py").read_text() for file in files)
     for name in re.findall(r"`(gpuspec_\w+)", TEXT):
         assert name.removesuffix("_total") in code

@@ -56,10 +56,11 @@ def meaning(move: Move) -> Iterator[str]:
     counted_before, counted_after = move.quota
     if move.to_claims:
         hold, instead = "claims", move.before
-        charged = ", every alternative of a claim charged"
+        charged = ", every class of a claim's alternatives charged"
+        served = f", unless the DeviceClass has {move.before} as extendedResourceName"
         steers = "Kubernetes does not preempt for DRA devices: priority only steers there (C7)"
     else:
-        hold, instead, charged = move.after, "claims", ""
+        hold, instead, charged, served = move.after, "claims", "", ""
         steers = (
             "Kubernetes preempts Pods of lower priority for them again, unless a DRA driver "
             f"serves {move.after} (C7)"
@@ -71,6 +72,7 @@ def meaning(move: Move) -> Iterator[str]:
     yield steers
     yield (
         f"a ResourceQuota counts them by {counted_after}{charged}, no longer by {counted_before}"
+        f"{served}"
     )
     if move.devices:
         yield (f"{counted(move.devices, 'device')} on {counted(move.nodes, 'node')} are recognised")

@@ -79,8 +79,9 @@ Outputs
       are there keep what they have
     Kubernetes does not preempt for DRA devices: priority only steers there (C7)
     a ResourceQuota counts them by
-      gpu.nvidia.com.deviceclass.resource.k8s.io/devices, every alternative of a
-      claim charged, no longer by requests.nvidia.com/gpu
+      gpu.nvidia.com.deviceclass.resource.k8s.io/devices, every class of a
+      claim's alternatives charged, no longer by requests.nvidia.com/gpu, unless
+      the DeviceClass has nvidia.com/gpu as extendedResourceName
 """
 
 SPECS = """
