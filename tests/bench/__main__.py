@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from tests.bench import cold_start, controller, create, mutate, resolve
+from tests.bench import claims, cold_start, controller, create, mutate, resolve
 from tests.bench.machine import header
 from tests.cluster.binaries import MINORS
 
-_BENCHES = ("mutate", "create", "resolve", "cold-start", "controller")
+_BENCHES = ("mutate", "create", "resolve", "cold-start", "controller", "claims")
 _MANY = click.IntRange(min=1)
 
 
@@ -53,7 +53,7 @@ Examples:
     type=click.Choice(MINORS),
     default=MINORS[-1],
     show_default=True,
-    help="create, controller: Its minor version.",
+    help="create, controller, claims: Its minor version.",
 )
 @click.option(
     "--nodes",
@@ -63,6 +63,10 @@ Examples:
     help="controller: Nodes.",
 )
 @click.option("--pods", type=_MANY, default=20_000, show_default=True, help="controller: GPU Pods.")
+@click.option("--mix", type=_MANY, default=2_000, show_default=True, help="claims: Pods.")
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="claims: What the mix comes from."
+)
 @click.option("--profile", is_flag=True, help="cold-start: Show which imports take how long.")
 def main(  # noqa: PLR0913 -- one for each option
     *,
@@ -74,6 +78,8 @@ def main(  # noqa: PLR0913 -- one for each option
     kubernetes: str,
     nodes: int,
     pods: int,
+    mix: int,
+    seed: int,
     profile: bool,
 ) -> None:
     """Measure how fast it is, on this machine.
@@ -85,6 +91,7 @@ def main(  # noqa: PLR0913 -- one for each option
       resolve      resolving a demand on a table of a thousand rows
       cold-start   gpuspec explain as a whole process
       controller   the controller beside a large cluster
+      claims       a mix of Pods on a fleet, by claims and by a device plugin
 
     Ratios within one run count; absolute figures are those of the machine and of
     whatever else it does meanwhile. Nothing here fails for being slow.
@@ -97,6 +104,7 @@ def main(  # noqa: PLR0913 -- one for each option
         "resolve": lambda: resolve.bench(seconds),
         "cold-start": lambda: cold_start.bench(seconds, profile=profile),
         "controller": lambda: controller.bench(seconds, nodes=nodes, pods=pods, version=kubernetes),
+        "claims": lambda: claims.bench(seed=seed, pods=mix, version=kubernetes),
     }
     click.echo(header(sys.argv[1:]))
     for name in dict.fromkeys(benches or _BENCHES):

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from itertools import cycle, islice
 
 from tests.bench.client import Answer, Question, WrongAnswerError, connected, run
+from tests.bench.devices import allocations, claim_requests, slice_requests
 from tests.bench.figures import percentile, table
 from tests.bench.followed import Controller, Followed, followed
 from tests.bench.phases import Phases, rounded
@@ -69,8 +70,13 @@ class _Bench:
         with self._phases.of(f"{there.nodes:,} nodes join"):
             self._ask(there.node_requests())
             self._wait_row_sum("nodes", there.nodes)
+        with self._phases.of(f"{there.gpus:,} devices published"):
+            self._ask(slice_requests(there))
+            self._wait_row_sum("claimDevices", there.gpus)
         with self._phases.of(f"{there.pods:,} Pods start"):
             self._ask(there.pod_requests())
+            self._ask(claim_requests(there))
+            self._ask(allocations(there))
             self._wait_row_sum("free", there.gpus - there.pods)
         print(self._phases, flush=True)
 

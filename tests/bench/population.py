@@ -23,7 +23,12 @@ PER_NODE = 8
 NODES = path("v1", "nodes")
 PODS = path("v1", "pods", namespace="default")
 
-_NAMED = "serialnumber"
+DRIVER = "gpu.nvidia.com"
+
+NAMED = "serialnumber"
+"""Where in a name the serial number of a node or Pod goes."""
+
+_BY_CLAIMS = 3
 _PLACED = "numberofnode"
 _CPU_FLAGS = 64
 _IMAGES = 15
@@ -66,7 +71,7 @@ class Population:
 
     def node_requests(self) -> Iterator[bytes]:
         """Yield the creation of every node."""
-        requests = [Numbered(_request("POST", NODES, _node(row))) for row in range(self.rows)]
+        requests = [Numbered(request("POST", NODES, _node(row))) for row in range(self.rows)]
         for number in range(self.nodes):
             yield requests[number % self.rows](serial(number))
 
@@ -80,7 +85,7 @@ class Population:
         create = self._pod_creation()
         for number in count():
             at = f"{PODS}/trainer-6f7c9d8b5c-{serial(number).decode()}?gracePeriodSeconds=0"
-            yield _request("DELETE", at)
+            yield request("DELETE", at)
             yield create(self.pods + number)
 
     def heartbeats(self) -> Iterator[bytes]:
@@ -88,11 +93,11 @@ class Population:
         for number in count():
             time = f"2026-06-01T13:{number // 60 % 60:02d}:{number % 60:02d}Z"
             at = f"{NODES}/{node_name(number % self.nodes)}/status"
-            yield _request("PATCH", at, {"status": {"conditions": _conditions(time)}})
+            yield request("PATCH", at, {"status": {"conditions": _conditions(time)}})
 
     def _pod_creation(self) -> Callable[[int], bytes]:
         """Return what makes the creation of a Pod by its number; each has one GPU."""
-        requests = [Numbered(_request("POST", PODS, _pod(row))) for row in range(self.rows)]
+        requests = [Numbered(request("POST", PODS, _pod(row))) for row in range(self.rows)]
 
         def create(number: int) -> bytes:
             node = number % self.nodes
@@ -110,6 +115,21 @@ def node_name(number: int) -> str:
 def model(row: int) -> str:
     """Return the label value that tells a row, and the row's id."""
     return f"m{row}-80gb"
+
+
+def by_claims(row: int) -> bool:
+    """Tell whether a row's Pods get their devices by claims; the others by a device plugin."""
+    return row >= _BY_CLAIMS
+
+
+def product(row: int) -> str:
+    """Return what the driver calls the cards of a row."""
+    return f"NVIDIA {model(row).upper()}"
+
+
+def claim_name(number: str) -> str:
+    """Return the name of the claim of a Pod with this number."""
+    return f"trainer-6f7c9d8b5c-{number}-gpu"
 
 
 def _conditions(heartbeat: str) -> list[Json]:
@@ -136,7 +156,7 @@ def _conditions(heartbeat: str) -> list[Json]:
     ]
 
 
-def _request(method: str, at: str, body: Json | None = None) -> bytes:
+def request(method: str, at: str, body: Json | None = None) -> bytes:
     content = b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
     kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
     head = (
@@ -158,11 +178,13 @@ def _row(number: int, *, reserved: bool) -> Json:
         "nodes": {"matchLabels": {MODEL_LABEL: value}},
         "tolerations": [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}],
         "resource": GPU,
+        "output": "ResourceClaim" if by_claims(number) else "ExtendedResource",
+        "claim": {"deviceClassName": DRIVER, "driver": DRIVER, "products": [product(number)]},
     }
 
 
 def _node(row: int) -> Json:
-    name = f"node-{_NAMED}"
+    name = f"node-{NAMED}"
     amounts = {
         "cpu": "128",
         "memory": "2113406520Ki",
@@ -170,7 +192,7 @@ def _node(row: int) -> Json:
         "ephemeral-storage": "1843168Mi",
         "hugepages-1Gi": "0",
         "hugepages-2Mi": "0",
-        GPU: str(PER_NODE),
+        **({} if by_claims(row) else {GPU: str(PER_NODE)}),
         "rdma/hca": "4",
     }
     return {
@@ -261,8 +283,14 @@ def _pod(row: int) -> Json:
         separators=(",", ":"),
     )
     pod["metadata"]["ownerReferences"] = plain_pod()["metadata"]["ownerReferences"]
-    for side in pod["spec"]["containers"][0]["resources"].values():
-        side[GPU] = "1"
+    resources = pod["spec"]["containers"][0]["resources"]
+    if by_claims(row):
+        claim = {"name": "gpu", "resourceClaimName": claim_name(NAMED)}
+        pod["spec"]["resourceClaims"] = [claim]
+        resources["claims"] = [{"name": "gpu"}]
+    else:
+        for side in resources.values():
+            side[GPU] = "1"
     pod["spec"]["nodeSelector"] = {MODEL_LABEL: model(row)}
     pod["spec"]["nodeName"] = f"node-{_PLACED}"
     return pod

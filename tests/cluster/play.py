@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.cluster.api import WaitError
 from tests.cluster.binaries import FOLDER_VARIABLE, MINORS, BinariesError
+from tests.cluster.claims.fleet import CLASSES, device_class, publish, slices_of
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import MODEL_LABEL, fleet, small_fleet
 from tests.cluster.processes import Process, ProcessError
@@ -106,6 +107,8 @@ def _play(version: str, count: int | None, folder: Path) -> None:
         shipped.apply("--server-side")
         with shipped.running() as programs:
             create_priority_class(control_plane.api, HIGH, HIGH_VALUE)
+            control_plane.api.create(CLASSES, device_class())
+            publish(control_plane.api, slices_of(nodes))
             table = EXAMPLE_TABLE.read_text().replace("name: pfn", "name: default")
             (folder / "table.yaml").write_text(table)
             control_plane.kubectl("apply", "--server-side", "-f", str(folder / "table.yaml"))
@@ -135,6 +138,7 @@ In another terminal:
   gpuspec offers                    # what is free
   gpuspec table show --cluster      # the table, and what its rows match
   gpuspec table generate --cluster  # one made from the nodes
+  kubectl get deviceclasses,resourceslices  # the same devices, as a DRA driver has them
 
 gpuspec is installed from manifests/ already (its overlay: gpuspec/manifests/overlays/mine);
 the webhook and the controller run beside the cluster, for its kubelets are fake.
