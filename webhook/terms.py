@@ -112,8 +112,8 @@ MAX_WARNINGS: Final = 5
 MAX_WARNING_CHARACTERS: Final = 120
 """The API server asks for at most 120 characters a warning and drops what is beyond 4 KiB (R8)."""
 
-MAX_ANNOTATION_BYTES: Final = 262_144
-"""All annotations of an object together, keys and values; the API server allows no more."""
+MAX_CLAIMS_BYTES: Final = 131_072
+"""The annotation with a Pod's claims (C2): half of what the API server allows all annotations."""
 
 MAX_NODE_TERMS: Final = 64
 """Node selector terms of a Pod where several alternatives of ours meet several of its own (N3)."""

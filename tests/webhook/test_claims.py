@@ -572,10 +572,22 @@ class TestAgain:
 
 
 @pytest.mark.rule("C2")
-def test_more_annotations_than_an_object_may_have() -> None:
-    pod = asking(any=1).metadata(annotations={"note": "x" * 261_500})
+def test_more_than_an_annotation_may_have() -> None:
+    """Eight alternatives of ten thousand bytes each, in two claims."""
+    products = [f"{place} {'x' * 60}" for place in range(64)]
+    of_driver = {"deviceClassName": "gpu.nvidia.com", "driver": "gpu.nvidia.com"}
+    selectors = [{"cel": {"expression": f"true // {'x' * 9_000}"}}]
+    rows = [
+        claim_row(
+            f"g{number}-16gb", claim=of_driver | {"products": products, "selectors": selectors}
+        )
+        for number in range(8)
+    ]
+    table = Snapshot(make_table(*rows))
+    pod = make_pod().container("one", any=1).container("two", any=2)
 
-    assert denied(pod, TABLE) == (
-        "the Pod's claims take 1518 bytes of annotations, 261504 are there, and 262144 is what an "
-        "object may have; use several Pods, or name devices"
+    assert len(written(admitted(asking(any=1), table))) == 1
+    assert denied(pod, table) == (
+        "the Pod's claims take 220529 bytes of annotations, 131072 is the most; use several Pods, "
+        "or name devices"
     )

@@ -7,9 +7,20 @@ from typing import Any
 
 import pytest
 
-from tests.builders import Json, PodBuilder, asking, expression, make_pod, pfn, term
+from tests.builders import (
+    Json,
+    PodBuilder,
+    asking,
+    claim_row,
+    expression,
+    make_pod,
+    make_table,
+    pfn,
+    term,
+)
 from webhook.admission.essence import essence_of
 from webhook.admission.translate import ADMISSION, translate
+from webhook.snapshot import Snapshot
 
 MIRROR = {"kubernetes.io/config.mirror": "x"}
 
@@ -76,11 +87,17 @@ FULL = (
         priority=1,
         priorityClassName="high",
         resources={"limits": {"cpu": "1"}},
+        resourceClaims=[],
+        schedulerName="other",
     )
     .owner("DaemonSet", "d", controller=False)
     .metadata(
-        labels={"gpuspec.preferred.jp/spec": "x"},
-        annotations={**MIRROR, "gpuspec.preferred.jp/request": "x"},
+        labels={"gpuspec.preferred.jp/spec": "x", "kueue.x-k8s.io/queue-name": "x"},
+        annotations={
+            **MIRROR,
+            "gpuspec.preferred.jp/request": "x",
+            "gpuspec.preferred.jp/claims": "x",
+        },
     )
 )
 for _container in FULL._pod["spec"]["containers"] + FULL._pod["spec"]["initContainers"]:
@@ -107,14 +124,21 @@ PODS = [
 ]
 
 
+TABLES = [
+    pytest.param(pfn(), id="resources"),
+    pytest.param(Snapshot(make_table(claim_row("a30-24gb"), claim_row("b-8gb"))), id="claims"),
+]
+
+
 @pytest.mark.rule("D8")
+@pytest.mark.parametrize("snapshot", TABLES)
 @pytest.mark.parametrize("pod", PODS)
-def test_nothing_is_read_that_the_essence_leaves_out(pod: PodBuilder) -> None:
+def test_nothing_is_read_that_the_essence_leaves_out(pod: PodBuilder, snapshot: Snapshot) -> None:
     """Not by trying Pods out, but by watching what is asked for on the way."""
     kept = everything(FULL.build())
     parts = watched(pod.build())
 
-    translate(parts[""], ADMISSION, pfn())
+    translate(parts[""], ADMISSION, snapshot)
 
     for path, part in parts.items():
         like = path.replace("[1]", "[0]")

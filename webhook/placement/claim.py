@@ -27,7 +27,7 @@ from webhook.placement.templates import (
     template_name,
     wanted,
 )
-from webhook.terms import CLAIMS_ANNOTATION, MAX_ANNOTATION_BYTES
+from webhook.terms import CLAIMS_ANNOTATION, MAX_CLAIMS_BYTES
 
 _PREFIX = "gpuspec-"
 _MAX_NAME = 63
@@ -152,17 +152,10 @@ def problems(
                 "name a device, or ask for more memory",
                 "C2",
             )
-    annotations = (pod.get("metadata") or {}).get("annotations") or {}
-    others = sum(
-        len(key.encode()) + len(str(value).encode(errors="replace"))
-        for key, value in annotations.items()
-        if key != CLAIMS_ANNOTATION
-    )
-    size = len(CLAIMS_ANNOTATION) + len(_annotation(pod, claims).encode())
-    if others + size > MAX_ANNOTATION_BYTES:
+    size = len(_annotation(pod, claims).encode())
+    if size > MAX_CLAIMS_BYTES:
         yield Problem(
-            f"the Pod's claims take {size} bytes of annotations, {others} are there, and "
-            f"{MAX_ANNOTATION_BYTES} is what an object may have",
+            f"the Pod's claims take {size} bytes of annotations, {MAX_CLAIMS_BYTES} is the most",
             "metadata.annotations",
             "use several Pods, or name devices",
             "C2",
