@@ -16,6 +16,11 @@ from selection_spec.rows import Claim, Row
 PRODUCT_ATTRIBUTES: Final = {"gpu.intel.com": "model"}
 """What drivers call the product of a device, where it is not ``DEFAULT_PRODUCT_ATTRIBUTE``."""
 
+_AND: Final = " && "
+_COMMA: Final = ", "
+# All that stands between the parts of a disjunction, and around them.
+_BRACKETS: Final = 32
+
 DEFAULT_PRODUCT_ATTRIBUTE: Final = "productName"
 
 WHOLE_TYPES: Final = ("gpu", "amdgpu")
@@ -54,6 +59,21 @@ def any_of(rows: Iterable[Row]) -> str:
     found = [f"{_whole(claims[0])} && {_either(known)}"] if known else []
     found += [" && ".join(map(_enclosed, _own(claim))) for claim in claims if claim.selectors]
     return f"{_guard(claims[0])} && {_either(found)}"
+
+
+def frame_bytes(row: Row) -> int:
+    """Return how many bytes ``any_of`` has at most beside what each row adds to it."""
+    claim = _claim(row)
+    known = (_guard(claim), _whole(claim), _has_product(claim, ()), _has_memory(claim, 10**9))
+    return sum(len(one.encode()) for one in known) + _BRACKETS
+
+
+def added_bytes(row: Row) -> int:
+    """Return how many bytes a row adds to ``any_of`` at most."""
+    claim = _claim(row)
+    if claim.selectors:
+        return sum(len(_enclosed(one).encode()) + len(_AND) for one in _own(claim))
+    return sum(len(_text(one).encode()) + len(_COMMA) for one in claim.products)
 
 
 def _own(claim: Claim) -> tuple[str, ...]:

@@ -48,15 +48,16 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class HeldClaim:
-    """A claim that an earlier pass of ours gave the Pod (R2): it narrows (D1) and counts (A7).
+    """Claims that an earlier pass of ours gave the Pod (R2): they narrow (D1) and count (A7).
 
     Attributes:
-        count: How many devices it holds.
-        rows: Ids of the rows whose devices it may hold.
+        count: How many devices they hold together.
+        rows: The rows of the table whose devices they may hold, as a set; 0 where it has none that
+            would tell, so that they only count.
     """
 
     count: int
-    rows: frozenset[str]
+    rows: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,7 +214,10 @@ def _too_many_for_a_claim(resolution: Resolution) -> Problem:
 
 def _no_common(resolution: Resolution) -> Problem:
     asked = {str(one.need.spec): one for one in resolution.containers}
-    listed = (f"{who(one.need)} ({spec})" for spec, one in asked.items())
+    listed = [f"{who(one.need)} ({spec})" for spec, one in asked.items()]
+    before = [_ids(resolution.table.select(one.rows)) for one in resolution.demand.held if one.rows]
+    if before:
+        listed.append(f"the Pod's claim from before ({few(before)})")
     return Problem(
         f"{few(listed, ' and ')}: no device meets them all, and a Pod runs on one node",
         path="spec",

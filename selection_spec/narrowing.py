@@ -104,7 +104,7 @@ class Narrowing:
         for one in self.containers:
             rows &= one.matching
         for claim in self.demand.held:
-            rows &= reduce(or_, (self.index.by_id.get(one, 0) for one in claim.rows), 0)
+            rows &= claim.rows or self.index.all
         self.steps.append(Step("D1", self.index.all, rows))
         for rule, fitting in (
             ("D9", self.within),

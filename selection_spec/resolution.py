@@ -78,6 +78,12 @@ class Resolution:
     left_out: int
     missing: int
     apart: tuple[Resolution, ...] = ()
+    _of: dict[str, Resolution] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Know whose resolution is which: a Pod may have thousands of containers."""
+        by_container = {rows.need.name: part for part in self.apart for rows in part.containers}
+        object.__setattr__(self, "_of", by_container)
 
     @property
     def kept(self) -> int:
@@ -88,7 +94,4 @@ class Resolution:
 
     def of(self, container: str) -> Resolution:
         """Return the resolution that decided for a container: its own where they went apart."""
-        for one in self.apart:
-            if any(container == rows.need.name for rows in one.containers):
-                return one
-        return self
+        return self._of.get(container, self)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from selection_spec.cel import any_of, selectors
+from selection_spec.cel import added_bytes, any_of, frame_bytes, selectors
 from selection_spec.laws import MAX_EXPRESSION_BYTES
 from selection_spec.rows import Row
 
@@ -54,13 +54,16 @@ def sub_requests(rows: Sequence[Row]) -> tuple[SubRequest, ...]:
 
 def _parts(rows: Sequence[Row]) -> Iterator[tuple[Row, ...]]:
     """Split rows where one expression for all of them would be longer than Kubernetes allows."""
-    part: tuple[Row, ...] = ()
+    part: list[Row] = []
+    size = 0
     for row in rows:
-        if part and len(any_of((*part, row)).encode()) > MAX_EXPRESSION_BYTES:
-            yield part
-            part = ()
-        part = (*part, row)
-    yield part
+        added = added_bytes(row)
+        if part and size + added > MAX_EXPRESSION_BYTES:
+            yield tuple(part)
+            part = []
+        size = added + (size if part else frame_bytes(row))
+        part.append(row)
+    yield tuple(part)
 
 
 def _request(rows: tuple[Row, ...]) -> SubRequest:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from pydantic import ValidationError
 
@@ -23,6 +24,7 @@ from selection_spec.index import RowIndex, select
 from selection_spec.labels import Operator, Requirement, Toleration, of_labels
 from selection_spec.laws import Path, broken_laws, broken_name, vram_gb
 from selection_spec.parts import mended_parts, parts_of
+from selection_spec.recognition import Recognition
 from selection_spec.rows import Claim, Output, Policy, PriorityRule, Row
 from selection_spec.schema import ClaimPart, DeviceRow, Metadata, TableDocument, TableSpec
 from selection_spec.smells import smells
@@ -65,6 +67,11 @@ class Table:
         object.__setattr__(self, "names", frozenset(index.by_name))
         resources = frozenset(row.resource for row in self.rows if row.resource)
         object.__setattr__(self, "resources", resources)
+
+    @cached_property
+    def recognition(self) -> Recognition:
+        """Finds rows by the claims that were written for them (R2); made when first asked for."""
+        return Recognition(self.rows)
 
     def select(self, rows: int) -> tuple[Row, ...]:
         """Return the rows of a set, in D8 order."""

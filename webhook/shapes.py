@@ -52,6 +52,7 @@ def _has_resources(holder: dict[str, Any]) -> bool:
         isinstance(resources, dict)
         and all(resources.get(side) is None or isinstance(resources[side], dict) for side in SIDES)
         and _is(resources.get("claims"), list)
+        and all(map(_is_named, resources.get("claims") or ()))
     )
 
 
@@ -64,8 +65,14 @@ def _shapes(pod: dict[str, Any], spec: dict[str, Any]) -> Iterator[tuple[str, bo
     for name, shape in (("nodeSelector", dict), ("tolerations", list), ("affinity", dict)):
         yield f"spec.{name}", _is(spec.get(name), shape)
     claims = spec.get("resourceClaims")
-    is_list = _is(claims, list) and all(isinstance(one, dict) for one in claims or ())
-    yield "spec.resourceClaims", is_list
+    yield (
+        "spec.resourceClaims",
+        _is(claims, list)
+        and all(
+            _is_named(one) and _is(one.get("resourceClaimTemplateName"), str)
+            for one in claims or ()
+        ),
+    )
     yield (
         "spec.nodeSelector",
         all(_is(one, str) for one in (spec.get("nodeSelector") or {}).values()),
@@ -80,6 +87,10 @@ def _shapes(pod: dict[str, Any], spec: dict[str, Any]) -> Iterator[tuple[str, bo
     for number, term in enumerate(terms or ()):
         yield f"{path}[{number}]", _is_term(term)
     yield f"spec.affinity.nodeAffinity.{PREFERRED}", _is((node or {}).get(PREFERRED), list)
+
+
+def _is_named(one: object) -> bool:
+    return isinstance(one, dict) and _is(one.get("name"), str)
 
 
 def _is_term(term: object) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 
-from selection_spec.recognition import may_be
+from selection_spec.index import select
+from selection_spec.recognition import Recognition
 from selection_spec.rows import Claim, Output, Row
 from selection_spec.sub_requests import sub_requests
 
@@ -36,13 +38,14 @@ def _row(name: str, vram: int = 16) -> Row:
 _ROWS = [_row(name) for name in _CLAIMS]
 
 
+_KNOWN = Recognition(_ROWS)
+
+
 def _found(rows: list[Row]) -> set[str]:
-    return {
-        row.name
-        for row in _ROWS
-        for one in sub_requests(rows)
-        if may_be(row, one.device_class, one.selectors)
-    }
+    known = 0
+    for one in sub_requests(rows):
+        known |= _KNOWN.rows(one.device_class, one.selectors)
+    return {row.name for row in select(_ROWS, known)}
 
 
 @pytest.mark.rule("R2")
@@ -61,16 +64,26 @@ def test_rows_that_were_made_one(size: int) -> None:
 
 @pytest.mark.rule("R2", "G3")
 def test_memory_takes_in_whatever_is_larger() -> None:
-    asked = sub_requests([_row("memory", 24)])[0]
+    sizes = [_row("memory", 16), _row("memory", 24), _row("memory", 40)]
+    known = Recognition(sizes)
+    (asked,) = sub_requests([_row("memory", 24)])
+    (merged,) = sub_requests([_row("memory", 24)] * 9)
 
-    assert not may_be(_row("memory", 16), "gpu", asked.selectors)
-    merged = sub_requests([_row("memory", 24)] * 9)[0]
-    assert may_be(_row("memory", 40), "gpu", merged.selectors)
-    assert not may_be(_row("memory", 16), "gpu", merged.selectors)
+    assert known.rows("gpu", asked.selectors) == known.rows("gpu", merged.selectors) == 0b110
 
 
 @pytest.mark.rule("R2")
-@pytest.mark.parametrize("texts", [[], ["true"], ["true", "false"]])
+def test_a_row_that_has_gained_a_product_is_found_by_the_old_one() -> None:
+    (asked,) = sub_requests([_row("one product")])
+    now = replace(_row("one product"), claim=Claim("gpu", "gpu.x", ("new", "A")))
+
+    assert Recognition([now]).rows("gpu", asked.selectors) == 1
+
+
+@pytest.mark.rule("R2")
+@pytest.mark.parametrize(
+    "texts", [[], ["true"], ["true", "false"], ['device.driver == "gpu.x" && true']]
+)
 def test_what_somebody_else_wrote_is_no_rows(texts: list[str]) -> None:
-    assert not any(may_be(row, "gpu", texts) for row in _ROWS)
-    assert not may_be(Row("a", 16, 8, 0, ()), "gpu", texts)
+    assert _KNOWN.rows("gpu", texts) == 0
+    assert Recognition([Row("a", 16, 8, 0, ())]).rows("gpu", texts) == 0

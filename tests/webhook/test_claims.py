@@ -206,6 +206,19 @@ class TestNames:
         assert after["spec"]["resourceClaims"][0]["name"] == "gpuspec-08eb65ad"
 
 
+@pytest.mark.rule("C1", "R6")
+def test_a_name_that_the_user_left_dangling_stays_so() -> None:
+    """Kubernetes then speaks of the user's own field."""
+    pod = asking(a30=1).container("other").build()
+    for container in pod["spec"]["containers"]:
+        container.setdefault("resources", {})["claims"] = [{"name": "gpuspec-main"}]
+
+    after = admitted(pod, TABLE)
+
+    assert [one["name"] for one in after["spec"]["resourceClaims"]] == ["gpuspec-main-2"]
+    assert after["spec"]["containers"][1]["resources"]["claims"] == [{"name": "gpuspec-main"}]
+
+
 @pytest.mark.rule("C1")
 def test_claims_of_the_users_own_stay() -> None:
     theirs = [{"name": "net", "resourceClaimTemplateName": "roce"}]
@@ -563,6 +576,47 @@ class TestAgain:
         (only,) = written(admitted(first, table))
 
         assert "h-8gb" not in str(only)
+
+    @pytest.mark.rule("R2", "D1")
+    def test_devices_that_the_first_claim_cannot_have(self, first: Json) -> None:
+        first["spec"]["containers"][1]["resources"]["limits"] = {f"{DOMAIN}/gpu-v100-16gb": "1"}
+        small = admitted(asking(any_40gb=1), TABLE)
+        small["spec"]["containers"].append(
+            {"name": "injected", "resources": {"limits": {f"{DOMAIN}/gpu-v100": "1"}}}
+        )
+
+        assert denied(small, TABLE) == (
+            'container "injected" (gpu-v100) and the Pod\'s claim from before (a100-40gb): no '
+            "device meets them all, and a Pod runs on one node; ask for one kind of device, or use "
+            "several Pods"
+        )
+
+    @pytest.mark.rule("A5", "N1")
+    def test_a_key_that_is_still_there_beside_its_claim(self) -> None:
+        """As where a translated template is applied over one with the key."""
+        after = admitted(asking(any_24gb=3), TABLE)
+        limits = {f"{DOMAIN}/gpu-any-24gb": "3"}
+        after["spec"]["containers"][0]["resources"]["limits"] = limits
+
+        assert denied(after, TABLE) == (
+            'container "main" asks for preferred.jp/gpu-any-24gb and has a claim of ours already, '
+            "gpuspec-main; take the spec out: a translated template was applied over it, or a "
+            "stored Pod was copied"
+        )
+
+    @pytest.mark.rule("R2", "R6")
+    def test_thousands_of_uses_of_one_template_cost_no_more_than_one(self) -> None:
+        """Counted, not timed: each content is looked through once."""
+        after = admitted(asking(any_24gb=1), TABLE)
+        (claim,) = after["spec"]["resourceClaims"]
+        after["spec"]["resourceClaims"] = [{**claim, "name": f"c{n}"} for n in range(4_000)]
+        resources = {"limits": {f"{DOMAIN}/gpu-any": "1"}}
+        after["spec"]["containers"].append({"name": "injected", "resources": resources})
+
+        assert denied(after, TABLE) == (
+            '4001 GPUs in one Pod (1 in "injected", 4000 translated before), the largest v100 node '
+            "has 8; ask for fewer, or use several Pods"
+        )
 
     @pytest.mark.rule("R2")
     def test_our_own_output_stays(self) -> None:

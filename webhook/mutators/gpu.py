@@ -68,6 +68,8 @@ def mutate(
         if wrong:
             return Mutation(problems=tuple(wrong))
         return Mutation(edits=tuple(_zeros(request)), warnings=tuple(request.warnings))
+    needs = {ask.need.name: ask.need for ask in request.asks if ask.need is not None}
+    wrong += claim.doubled(pod, needs, snapshot.table)
     answer = _answer_of(pod, request, choice, snapshot)
     wrong += (_with_origin(one, pod, request) for one in answer.problems)
     if wrong or answer.placement is None:

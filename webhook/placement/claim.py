@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,6 @@ from selection_spec.demand import HeldClaim, Need, claim_owners
 from selection_spec.denial import key_of, path_of, who
 from selection_spec.errors import Level, Problem
 from selection_spec.names import is_dns_label
-from selection_spec.recognition import may_be
 from selection_spec.resolution import Resolution
 from selection_spec.rows import CLAIMS
 from selection_spec.sub_requests import MAX_ALTERNATIVES, sub_requests
@@ -27,6 +27,7 @@ from webhook.placement.templates import (
     template_name,
     wanted,
 )
+from webhook.shapes import CONTAINER_LISTS
 from webhook.terms import CLAIMS_ANNOTATION, MAX_CLAIMS_BYTES
 
 _PREFIX = "gpuspec-"
@@ -83,7 +84,7 @@ def pod_claims(
         needs: The containers that ask by a spec.
         contents: What each of them asks for.
     """
-    taken = {one.get("name") for one in pod["spec"].get("resourceClaims") or ()}
+    taken = {one.get("name") for one in (*(pod["spec"].get("resourceClaims") or ()), *_used(pod))}
     by_name = {need.name: one for need, one in zip(needs, contents, strict=True)}
     using: dict[str, list[str]] = {}
     for container, owner in claim_owners(needs).items():
@@ -94,6 +95,13 @@ def pod_claims(
         taken.add(name)
         claims.append(PodClaim(name, by_name[owner_name], tuple(containers)))
     return tuple(claims)
+
+
+def _used(pod: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what containers use: a name that no claim has yet is the user's mistake, not ours."""
+    for name in CONTAINER_LISTS:
+        for container in pod["spec"].get(name) or ():
+            yield from (container.get("resources") or {}).get("claims") or ()
 
 
 def _claim_name(container: str, taken: Collection[object]) -> str:
@@ -170,24 +178,58 @@ def warnings(pod: dict[str, Any]) -> Iterator[Problem]:
         yield Problem(text, "spec.schedulerName", rule="N7", level=Level.WARNING)
 
 
+def ours(pod: dict[str, Any]) -> dict[str, str]:
+    """Return the claims that an earlier pass gave a Pod: their templates by their names."""
+    specs = {name for name, spec in wanted(pod).items() if not malformed(spec)}
+    claims = pod["spec"].get("resourceClaims") or () if specs else ()
+    return {
+        one["name"]: one["resourceClaimTemplateName"]
+        for one in claims
+        if one.get("name") and one.get("resourceClaimTemplateName") in specs
+    }
+
+
 def held(pod: dict[str, Any], table: Table) -> tuple[HeldClaim, ...]:
-    """Return the claims that an earlier pass gave a Pod (R2).
+    """Return what the claims hold that an earlier pass gave a Pod, those alike together (R2).
 
-    A claim whose devices no row of the table means any more counts, and narrows nothing.
+    Claims whose devices no row of the table means any more count, and narrow nothing.
     """
-    specs = {name: spec for name, spec in wanted(pod).items() if not malformed(spec)}
-    claims = pod["spec"].get("resourceClaims") or ()
-    names = [one.get("resourceClaimTemplateName") for one in claims] if specs else []
-    return tuple(_held(specs[name], table) for name in names if name in specs)
+    uses = Counter(ours(pod).values())
+    specs = wanted(pod) if uses else {}
+    return tuple(_held(specs[name], count, table) for name, count in uses.items())
 
 
-def _held(spec: Json, table: Table) -> HeldClaim:
+def _held(spec: Json, uses: int, table: Table) -> HeldClaim:
     asked = asked_of(spec)
-    expressions = [[part["cel"]["expression"] for part in one["selectors"]] for one in asked]
-    rows = frozenset(
-        row.id
-        for one, texts in zip(asked, expressions, strict=True)
-        for row in table.rows
-        if may_be(row, one["deviceClassName"], texts)
-    )
-    return HeldClaim(asked[0]["count"], rows or frozenset(row.id for row in table.rows))
+    rows = 0
+    for one in asked:
+        texts = [part["cel"]["expression"] for part in one["selectors"]]
+        rows |= table.recognition.rows(one["deviceClassName"], texts)
+    return HeldClaim(asked[0]["count"] * uses, rows)
+
+
+def doubled(pod: dict[str, Any], needs: Mapping[str, Need], table: Table) -> Iterator[Problem]:
+    """Yield containers that ask by a spec and have the claim already that it became (A5).
+
+    That is what is left where a translated template is applied over one with the key.
+
+    Args:
+        pod: A readable Pod.
+        needs: The containers that ask by a spec, by name.
+        table: The table that decides.
+    """
+    given = ours(pod) if needs else {}
+    for name in CONTAINER_LISTS if given else ():
+        for container in pod["spec"].get(name) or ():
+            need = needs.get(container["name"])
+            claims = (container.get("resources") or {}).get("claims") or ()
+            there = [one["name"] for one in claims if one.get("name") in given]
+            if need is not None and there:
+                yield Problem(
+                    f"{who(need)} asks for {key_of(table, need)} and has a claim of ours already, "
+                    f"{there[0]}",
+                    path_of(table, need),
+                    "take the spec out: a translated template was applied over it, or a stored "
+                    "Pod was copied",
+                    "A5",
+                )

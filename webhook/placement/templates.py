@@ -11,6 +11,7 @@ import json
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
+from selection_spec.narrowing import MAX_DEVICES
 from selection_spec.sub_requests import MAX_ALTERNATIVES, SubRequest
 from webhook.terms import CLAIMS_ANNOTATION, TEMPLATE_LABEL
 
@@ -160,6 +161,7 @@ def _is_whole(asked: Json) -> bool:
         _is_text(asked["deviceClassName"])
         and asked["allocationMode"] == "ExactCount"
         and type(asked["count"]) is int
+        and 0 < asked["count"] <= MAX_DEVICES
         and isinstance(selectors, list)
         and all(
             isinstance(one, dict)
