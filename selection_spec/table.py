@@ -40,8 +40,10 @@ class Table:
         rows: The rows in D8 order: cheapest, then smallest, then by name.
         index: The sets of rows by every property that a rule asks for.
         names: Every device name and alias that users may write.
-        resources: The extended resources that any row's devices are requested by (A5), also of
-            rows that are taken by claims.
+        resources: The extended resources that any row's devices are requested by, also of rows that
+            are taken by claims.
+        rivals: These, and what the vendors of claimed devices hand out besides: other ways to ask
+            for the same devices (A5).
         digest: The first 16 hex digits of the SHA-256 of the canonical spec: the same for the same
             content, whatever its spelling or order.
     """
@@ -60,6 +62,7 @@ class Table:
     index: RowIndex = field(init=False, repr=False, compare=False)
     names: frozenset[str] = field(init=False, repr=False, compare=False)
     resources: frozenset[str] = field(init=False, repr=False, compare=False)
+    rivals: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         index = RowIndex(self.rows)
@@ -67,6 +70,8 @@ class Table:
         object.__setattr__(self, "names", frozenset(index.by_name))
         resources = frozenset(row.resource for row in self.rows if row.resource)
         object.__setattr__(self, "resources", resources)
+        served = (_served(row.claim) for row in self.rows if row.claim is not None)
+        object.__setattr__(self, "rivals", resources.union(served))
 
     @cached_property
     def recognition(self) -> Recognition:
@@ -290,6 +295,11 @@ def _row(row: DeviceRow, output: str) -> Row:
         output=Output(row.output or output),
         claim=None if row.claim is None else _claim(row.claim),
     )
+
+
+def _served(claim: Claim) -> str:
+    """Return the resource of a driver's vendor: nvidia.com/gpu of gpu.nvidia.com."""
+    return f"{claim.driver.removeprefix('gpu.')}/gpu"
 
 
 def _claim(claim: ClaimPart) -> Claim:

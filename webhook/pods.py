@@ -166,7 +166,7 @@ class _Reader:
         raw = self._raw(resources)
         self.request.problems += self._ambiguous(place, wanted, raw)
         amounts = tuple(
-            sorted((name, n) for name, n in raw.items() if name in self.table.resources)
+            sorted((name, n) for name, n in raw.items() if name in self.table.rivals)
         )
         if wanted:
             self.request.needs.append(replace(wanted[0], raw=amounts))
@@ -252,7 +252,7 @@ class _Reader:
         found: dict[str, int] = {}
         for side in SIDES:
             for name, amount in (resources.get(side) or {}).items():
-                if is_sibling(name, self.table.resources) and (count := raw_amount(amount)):
+                if is_sibling(name, self.table.rivals) and (count := raw_amount(amount)):
                     found[name] = max(found.get(name, 0), count)
         return found
 

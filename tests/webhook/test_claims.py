@@ -423,9 +423,10 @@ class TestMixedTables:
             )
         ]
         both = make_pod().container("main", {"nvidia.com/gpu": "1"}, a30=1)
-        assert denied(both, table).startswith(
-            'container "main" asks for preferred.jp/gpu-a30 and for nvidia.com/gpu'
-        )
+        for either in (table, TABLE):  # whose rows say nothing of a resource
+            assert denied(both, either).startswith(
+                'container "main" asks for preferred.jp/gpu-a30 and for nvidia.com/gpu'
+            )
 
 
 class TestMixedNodes:
