@@ -66,7 +66,7 @@ def _request(**fields: object) -> Json:
 
 _NO_OBJECT = "an object with deviceClassName, selectors, allocationMode, count is missing"
 _NO_ALTERNATIVE = _NO_OBJECT.replace("with ", "with name, ")
-_AS_WE_WRITE = "its selectors, allocationMode or count are not as we write them"
+_AS_WE_WRITE = "its names, selectors, allocationMode or count are not as we write them"
 
 
 @pytest.mark.rule("C3")
@@ -87,6 +87,11 @@ _AS_WE_WRITE = "its selectors, allocationMode or count are not as we write them"
         (_request(exactly={}), "it holds exactly"),
         (_request(firstAvailable=[]), "firstAvailable does not have 1 to 8 alternatives"),
         (_changed(adminAccess=True), "it holds adminAccess"),
+        (_changed(**{"\ud800\n" + "x" * 90: 1}), "it holds \\ud800\\n" + "x" * 38),
+        (_changed(**dict.fromkeys("qrstuv")), "it holds q, r, s, t and 2 more"),
+        (_changed(name="A b"), _AS_WE_WRITE),
+        (_changed(name=5), _AS_WE_WRITE),
+        (_request(name=""), _AS_WE_WRITE),
         (_changed(tolerations=[]), "it holds tolerations"),
         (_changed(capacity={}), "it holds capacity"),
         (_changed(allocationMode="All"), _AS_WE_WRITE),
@@ -96,6 +101,7 @@ _AS_WE_WRITE = "its selectors, allocationMode or count are not as we write them"
         (_changed(selectors=[{"cel": "x"}]), _AS_WE_WRITE),
         (_changed(selectors=[{"cel": {"expression": 1}}]), _AS_WE_WRITE),
         (_changed(deviceClassName=["x"]), _AS_WE_WRITE),
+        (_changed(deviceClassName="é" * 99), "no SelectionTable asks DeviceClass " + "\\xe9" * 40),
         (_changed(deviceClassName="root"), "no SelectionTable asks DeviceClass root"),
     ],
 )

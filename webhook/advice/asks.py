@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from selection_spec.availability import Availability
 from selection_spec.demand import Demand, Kind, Need
 from selection_spec.grammar import ANY, Spec
+from selection_spec.narrowing import MAX_DEVICES
 from selection_spec.resolution import Resolution
 from selection_spec.resolve import NOTHING_KNOWN, resolve
-from selection_spec.rows import Policy, Row
+from selection_spec.rows import CLAIMS, Policy, Row
 from selection_spec.table import Table
 
 
@@ -73,7 +74,10 @@ def _bounds(name: str, tables: tuple[Table, ...]) -> Iterator[Spec]:
 
 
 def _counts(spec: Spec, tables: tuple[Table, ...], sizes: Collection[int]) -> Iterator[Ask]:
-    bounds = {row.per_node for table in tables for row in rows_meant(table, spec)}
+    rows = [row for table in tables for row in rows_meant(table, spec)]
+    bounds = {row.per_node for row in rows}
+    # A claim holds no more, whatever a node has (C6).
+    bounds |= {min(row.per_node, MAX_DEVICES) for row in rows if row.pool == CLAIMS}
     most = max(bounds, default=0)
     least = 1
     for size in sorted(bounds.union(size for size in sizes if 0 < size < most)):

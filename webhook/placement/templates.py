@@ -11,6 +11,8 @@ import json
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
+from selection_spec.denial import few
+from selection_spec.names import is_dns_label
 from selection_spec.narrowing import MAX_DEVICES
 from selection_spec.sub_requests import MAX_ALTERNATIVES, SubRequest
 from webhook.terms import CLAIMS_ANNOTATION, TEMPLATE_LABEL
@@ -21,6 +23,9 @@ REQUEST: Final = "gpu"
 _API_VERSION: Final = "resource.k8s.io/v1"
 _KIND: Final = "ResourceClaimTemplate"
 _NAME_CHARACTERS: Final = 32
+
+# Of a user's text, in a message about it.
+_SHOWN_CHARACTERS: Final = 40
 
 Json = dict[str, Any]
 
@@ -122,7 +127,7 @@ def refusal(spec: Json, classes: Collection[str]) -> str:
     if what := malformed(spec):
         return what
     unknown = sorted({one["deviceClassName"] for one in asked_of(spec)} - set(classes))
-    return f"no SelectionTable asks DeviceClass {', '.join(unknown)}" if unknown else ""
+    return f"no SelectionTable asks DeviceClass {few(map(_shown, unknown))}" if unknown else ""
 
 
 def asked_of(spec: Json) -> list[Json]:
@@ -150,9 +155,22 @@ def malformed(spec: Json) -> str:
             asked = [_only(_only(request, "name", "exactly")["exactly"], *_ASKED)]
     except _UnknownFieldError as error:
         return str(error)
-    if not all(map(_is_whole, asked)):
-        return "its selectors, allocationMode or count are not as we write them"
+    if not all(map(_is_whole, asked)) or not all(map(_is_named, (request, *_sub(asked)))):
+        return "its names, selectors, allocationMode or count are not as we write them"
     return ""
+
+
+def _sub(asked: list[Json]) -> list[Json]:
+    return [one for one in asked if "name" in one]
+
+
+def _is_named(request: Json) -> bool:
+    return isinstance(request["name"], str) and is_dns_label(request["name"])
+
+
+def _shown(text: str) -> str:
+    """Return a text of a user's as it may stand in any message: printable, and not long."""
+    return ascii(text[:_SHOWN_CHARACTERS])[1:-1]
 
 
 def _is_whole(asked: Json) -> bool:
@@ -195,7 +213,7 @@ def _only(value: object, *fields: str) -> Json:
     if not isinstance(value, dict):
         raise _UnknownFieldError(f"an object with {', '.join(fields)} is missing")
     if other := sorted(set(value) - set(fields)):
-        raise _UnknownFieldError(f"it holds {', '.join(other)}")
+        raise _UnknownFieldError(f"it holds {few(map(_shown, other))}")
     if missing := sorted(set(fields) - set(value)):
         raise _UnknownFieldError(f"it lacks {', '.join(missing)}")
     return value

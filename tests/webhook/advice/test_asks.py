@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from selection_spec.grammar import Spec
 from selection_spec.rows import Policy
 from selection_spec.table import Table
-from tests.builders import make_row, make_table, pfn_table
+from tests.builders import claim_row, make_row, make_table, pfn_table
 from tests.property.strategies import tables
 from webhook.advice.asks import Ask, answer, asks_that_matter, specs_that_matter
 
@@ -55,6 +55,14 @@ def test_counts_of_two_tables() -> None:
         Ask(Spec("a"), 1, 4),
         Ask(Spec("a"), 5, 8),
     )
+
+
+@pytest.mark.rule("C6")
+def test_a_claim_tells_apart_what_it_cannot_hold() -> None:
+    old, new = (make_table(one("a-16gb", perNode=64)) for one in (make_row, claim_row))
+    counts = [(ask.least, ask.most) for ask in asks_that_matter(old, new)]
+    assert counts == [(1, 32), (33, 64)] * 2
+    assert [ask.most for ask in asks_that_matter(old)] == [64, 64]
 
 
 @given(
