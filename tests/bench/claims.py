@@ -80,8 +80,11 @@ class Took:
             f"{self.created_s:.1f}",
             f"{self.bound_s:.1f}",
             f"{self.ms_a_pod:.1f}",
-            *(f"{self.rows[one.row]:,}" for one in models()),
         )
+
+    def shares(self, name: str) -> tuple[str, ...]:
+        """Return its line of the table of rows."""
+        return (name, *(f"{self.rows[one.row]:,}" for one in models()))
 
 
 WAYS = (
@@ -107,8 +110,11 @@ def bench(*, seed: int, pods: int, version: str) -> None:
     print(fill(f"seed {seed}: {told(wanted)}", WIDTH, subsequent_indent="  "), flush=True)
     with _stand(version, nodes) as gpuspec:
         took = [_run(gpuspec, way, wanted) for way in WAYS]
-    head = ("", "run", "created, s", "bound, s", "ms/Pod", *(one.row for one in models()))
-    print("\n" + table(head, [one.row(way.name) for way, one in zip(WAYS, took, strict=True)]))
+    named = [(one, way.name) for way, one in zip(WAYS, took, strict=True)]
+    head = ("of these Pods", "run", "created, s", "bound, s", "ms/Pod")
+    print("\n" + table(head, [one.row(name) for one, name in named]))
+    rows = ("on rows", *(one.row for one in models()))
+    print("\n" + table(rows, [one.shares(name) for one, name in named]) + "\n")
     plugin, claims = took
     print(f"  ms/Pod of claims to device plugin: {claims.ms_a_pod / plugin.ms_a_pod:.2f}")
 
@@ -142,13 +148,17 @@ def _run(gpuspec: Gpuspec, way: Way, wanted: Sequence[Wish]) -> Took:
     faults = list(broken(api, namespace, wanted, way.held))
     if faults:
         raise WrongAnswerError(f"{way.name}: {len(faults)}, such as {faults[:_SHOWN]}")
-    rows = Counter(
-        model_of(node) or ""
-        for node in map(node_of, api.list(path("v1", "pods", namespace=namespace)))
-        if node is not None
-    )
+    rows = _rows(api, namespace)
+    # One by one: the API server takes longer for a collection of so many than a request may take.
+    pods = path("v1", "pods", namespace=namespace)
+    in_parallel(lambda name: api.delete(f"{pods}/{name}", gracePeriodSeconds="0"), bodies)
     empty_namespace(api, namespace)
     return Took(created - started, bound - started, rows)
+
+
+def _rows(api: Api, namespace: str) -> Counter[str]:
+    pods = api.list(path("v1", "pods", namespace=namespace))
+    return Counter(model_of(node) or "" for node in map(node_of, pods) if node is not None)
 
 
 def _all_bound(api: Api, namespace: str) -> float:

@@ -12,6 +12,7 @@ from tests.cluster.pods import events_about, node_of
 from tests.cluster.product.places import model_of
 
 _SECONDS = 60.0
+_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def given(api: Api, namespace: str) -> dict[str, tuple[Given, ...]]:
     Pods that hold nothing have none; a Pod that is bound holds all its claims.
     """
     pods = api.list(path("v1", "pods", namespace=namespace))  # first: claims come before Pods
-    claims = {one["metadata"]["name"]: one for one in claims_in(api, namespace)}
+    claims = {_owner(one): one for one in claims_in(api, namespace)}
     held = {pod["metadata"]["name"]: tuple(_given(pod, claims)) for pod in pods}
     devices = [
         (one.node, device) for ones in held.values() for one in ones for device in one.devices
@@ -60,15 +61,23 @@ def by_claim(api: Api, namespace: str) -> dict[str, int]:
     }
 
 
-def _given(pod: Json, claims: Mapping[str, Json]) -> list[Given]:
+def _owner(claim: Json) -> tuple[str, str]:
+    """Of which Pod it is, and what that calls it.
+
+    The Pod's own status says the same, but not at every moment.
+    """
+    metadata = claim["metadata"]
+    (owner,) = metadata["ownerReferences"]
+    return owner["name"], metadata.get("annotations", {}).get(_CLAIM_NAME, "")
+
+
+def _given(pod: Json, claims: Mapping[tuple[str, str], Json]) -> list[Given]:
     node = node_of(pod)
     if node is None:
         return []
-    statuses = pod["status"].get("resourceClaimStatuses", [])
-    names = {one["name"]: one["resourceClaimName"] for one in statuses}
     return [
-        _of_claim(name, claims[names[name]], node)
-        for name in (one["name"] for one in pod["spec"].get("resourceClaims", ()))
+        _of_claim(one["name"], claims[pod["metadata"]["name"], one["name"]], node)
+        for one in pod["spec"].get("resourceClaims", ())
     ]
 
 

@@ -21,7 +21,7 @@ SPECS = (
     *("any", "any-16gb", "any-24gb", "any-32gb", "any-40gb"),
     *("v100", "v100-24gb", "a30", "a30-32gb", "a100"),
 )
-_COUNTS = (*(1,) * 8, *(2,) * 3, 3, 4, 6, 8, 9)
+_COUNTS = (*(1,) * 12, *(2,) * 4, 3, 4, 6, 8, 9)
 _SPEC_SHARE = 0.85
 
 Claim = tuple[str, int]
@@ -117,8 +117,8 @@ def _generated(random: Random, name: str) -> Generated:
     built = make_pod(name)
     mains = [_claim(random) for _ in range(random.choice((1, 1, 2, 3)))]
     mains = mains if any(mains) else [("any", 1)]
-    inits = [_init_claim(random, mains) for _ in range(random.choice((0, 0, 1, 2)))]
-    sidecars = [_claim(random) for _ in range(random.choice((0, 0, 0, 1)))]
+    inits = [_like(random, mains) for _ in range(random.choice((0, 0, 1, 2)))]
+    sidecars = [_like(random, mains) for _ in range(random.choice((0, 0, 0, 1)))]
     for kind, add, asked in (
         ("sidecar", built.sidecar, sidecars),
         ("init", built.init, inits),
@@ -138,11 +138,12 @@ def _generated(random: Random, name: str) -> Generated:
 def _claim(random: Random) -> Claim | None:
     if random.random() > _SPEC_SHARE:
         return None
-    return random.choice(SPECS), random.choice(_COUNTS)
+    spec = random.choice(SPECS) if random.random() < 1 / 2 else "any"
+    return spec, random.choice(_COUNTS)
 
 
-def _init_claim(random: Random, mains: list[Claim | None]) -> Claim | None:
-    """One like that of a main container as often as not: they share it."""
+def _like(random: Random, mains: list[Claim | None]) -> Claim | None:
+    """One like that of a main container as often as not: an init container then shares it."""
     return random.choice(mains) if random.random() < 1 / 2 else _claim(random)
 
 

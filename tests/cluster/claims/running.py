@@ -27,7 +27,7 @@ class Gpuspec:
     """What runs, and what it decides by.
 
     Attributes:
-        controllers: What makes templates; a test that ends one starts it again.
+        table: The SelectionTable in use.
     """
 
     def __init__(self, plane: ControlPlane, replica: Replica, controller: Controller) -> None:

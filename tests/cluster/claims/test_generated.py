@@ -16,12 +16,13 @@ from tests.cluster.claims.allocated import Given, given, wait_claims_gone, wait_
 from tests.cluster.claims.fleet import DRA
 from tests.cluster.claims.generated import Generated, generated, template, template_name
 from tests.cluster.claims.running import Gpuspec
+from tests.cluster.conftest import wanted_minors
 from tests.cluster.pods import create_pod
 from tests.cluster.product.installation import WEBHOOK
 from tests.cluster.product.places import fresh_namespace, in_parallel, model_of
 
 SEED = 11
-PODS = 120
+PODS = 160
 AT_ONCE = 60
 """So few that none waits for the devices of another."""
 
@@ -30,6 +31,8 @@ Verdict = tuple[Given, ...] | None
 """What a Pod was given, nothing where it waits; None where it was refused."""
 
 
+# No version decides otherwise, and 1.35 takes long to find that several claims fit no node.
+@pytest.mark.parametrize("kubernetes", wanted_minors()[-1:], indirect=True, scope="session")
 @pytest.mark.rule("A7", "C1", "C2", "D1", "D2", "D4", "D5", "N4")
 def test_what_is_admitted_is_allowed_and_what_is_refused_could_not_run(
     gpuspec: Gpuspec, capsys: pytest.CaptureFixture[str]
@@ -54,9 +57,9 @@ def faults(pod: Generated, ours: Verdict, by_hand: Verdict) -> list[str]:
     if ours is None:
         return [f"{pod} was refused, and {by_hand} is a place for it"] if by_hand else []
     if not ours:
-        # A name of a node says nothing of its model to the product, so the smallest may be others.
-        stranded = by_hand and not (pod.host and pod.high)
-        return [f"{pod} waits, and {by_hand} is a place for it"] if stranded else []
+        # The product does not know which model a node named by the Pod has.
+        fine = pod.host and (pod.high or not by_hand)
+        return [] if fine else [f"{pod} was admitted and waits; by hand: {by_hand}"]
     (node,) = {one.node for one in ours}
     found = [] if model_of(node) in pod.rows else [f"{pod} is on {node}"]
     if pod.host not in ("", node):

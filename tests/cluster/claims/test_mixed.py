@@ -48,8 +48,8 @@ def test_with_mixed_nodes_each_container_gets_its_own_model_on_one_node(
 def test_with_mixed_nodes_each_claim_is_held_against_a_node(
     gpuspec: Gpuspec, namespace: str
 ) -> None:
-    """Two claims of 8 are no Pod for a node of 8: it is let in, and waits."""
-    body = make_pod().container("one", any=8).container("two", any=8).build()
+    """Two claims of 5 are no Pod for a node of 6: it is let in, and waits."""
+    body = make_pod().container("one", a30=5).container("two", a30=5).build()
     with gpuspec.serving(fleets_table(mixedNodes=True)):
         create_pod(gpuspec.api, namespace, body)
         wait_judged(gpuspec.api, namespace, ["train"])
