@@ -165,9 +165,7 @@ class _Reader:
         wanted = [ask.need for ask in asks if ask.need is not None]
         raw = self._raw(resources)
         self.request.problems += self._ambiguous(place, wanted, raw)
-        amounts = tuple(
-            sorted((name, n) for name, n in raw.items() if name in self.table.rivals)
-        )
+        amounts = tuple(sorted((name, n) for name, n in raw.items() if name in self.table.rivals))
         if wanted:
             self.request.needs.append(replace(wanted[0], raw=amounts))
             return
