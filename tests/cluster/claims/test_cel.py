@@ -37,7 +37,16 @@ from tests.cluster.claims.devices import (
     nvidia,
     slices,
 )
-from tests.cluster.claims.expressions import BROKEN, COSTLY, GUARDED, UNGUARDED
+from tests.cluster.claims.expressions import (
+    BROKEN,
+    COSTLY,
+    DEAR,
+    FUNCTIONS,
+    GUARDED,
+    MISTYPED,
+    REFUSED,
+    UNGUARDED,
+)
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import fake_node
 from tests.cluster.namespaces import create_namespace, empty_namespace
@@ -165,10 +174,19 @@ SHAPES: Mapping[str, Shape] = {
         f"mended-{name}": Shape((GUARD, *NOT_ODD, one.mended), one.devices)
         for name, one in UNGUARDED.items()
     },
+    **{
+        f"form-{name}": Shape((GUARD, *NOT_ODD, one.form), one.devices)
+        for name, one in MISTYPED.items()
+    },
 }
 
-ABORTING = {f"unguarded-{name}": (GUARD, one.expression) for name, one in UNGUARDED.items()} | {
-    "unguarded-no-driver": (UNGUARDED["text"].expression,)
+ABORTING: Mapping[str, tuple[str, ...]] = {
+    f"unguarded-{name}": (GUARD, one.expression) for name, one in UNGUARDED.items()
+} | {"unguarded-no-driver": (UNGUARDED["text"].expression,)}
+MISTAKEN: Mapping[str, tuple[str, ...]] = {
+    f"mistyped-{name}": (GUARD, one.expression)
+    for name, one in MISTYPED.items()
+    if not one.is_refused
 }
 
 
@@ -186,7 +204,7 @@ def outcomes(cluster: ControlPlane) -> Iterator[dict[str, Outcome]]:
     """What the scheduler made of a Pod for every shape, and for what is not guarded."""
     api = cluster.api
     asked = {name: shape.expressions for name, shape in SHAPES.items()}
-    asked |= ABORTING
+    asked |= {**ABORTING, **MISTAKEN}
     nodes = {name: f"{NAMESPACE}-{name}" for name in asked}
     create_namespace(api, NAMESPACE)
     api.create(CLASSES, {"metadata": {"name": EVERY_DEVICE}, "spec": {}})
@@ -268,7 +286,20 @@ def test_an_expression_means_its_devices_among_all_there_are(
 def test_without_a_guard_nothing_is_scheduled(name: str, outcomes: Mapping[str, Outcome]) -> None:
     found = outcomes[name]
     assert not found.bound
-    assert re.search(r"CEL.*(no such key|optional.none\(\) dereference)", found.said), found.said
+    # Which device is looked at first, and so which error it is, is no matter.
+    errors = r"CEL.*(no such (key|overload)|optional.none\(\) dereference)"
+    assert re.search(errors, found.said), found.said
+
+
+@pytest.mark.rule("C3")
+@pytest.mark.parametrize("name", MISTAKEN)
+def test_a_version_that_is_compared_like_a_number_aborts_too(
+    name: str, outcomes: Mapping[str, Outcome]
+) -> None:
+    found = outcomes[name]
+    assert not found.bound
+    assert "CEL" in found.said
+    assert "no such overload" in found.said
 
 
 @pytest.mark.rule("C2")
@@ -290,7 +321,22 @@ def test_what_is_no_cel_is_refused_for_its_syntax(expression: str, cluster: Cont
 
 
 @pytest.mark.rule("C3")
-@pytest.mark.parametrize("expression", COSTLY.values(), ids=COSTLY)
+@pytest.mark.parametrize("expression", {**COSTLY, **DEAR}.values(), ids={**COSTLY, **DEAR})
 def test_texts_of_no_known_length_cost_too_much(expression: str, cluster: ControlPlane) -> None:
     with pytest.raises(ApiError, match="too complex, exceeds cost limit"):
         try_template(cluster.api, expression)
+
+
+@pytest.mark.rule("C3")
+@pytest.mark.parametrize(
+    "expression", [*REFUSED, *(one.expression for one in MISTYPED.values() if one.is_refused)]
+)
+def test_what_makes_no_sense_is_refused(expression: str, cluster: ControlPlane) -> None:
+    with pytest.raises(ApiError, match=r"compilation failed|must evaluate to bool"):
+        try_template(cluster.api, expression)
+
+
+@pytest.mark.rule("C3")
+@pytest.mark.parametrize("expression", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_what_kubernetes_knows_is_taken(expression: str, cluster: ControlPlane) -> None:
+    try_template(cluster.api, expression)
