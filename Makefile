@@ -9,8 +9,6 @@ DEMO := $(BIN)/python -m tests.demo
 PLAY := $(BIN)/python -m tests.cluster.play
 BENCH := $(BIN)/python -m tests.bench
 RULES := $(BIN)/python -m tests.rules
-# A worker a core; the tests of one version of Kubernetes share a control plane, and so a worker.
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 
 REQUIREMENTS := .ci/requirements
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -28,11 +26,10 @@ demo: $(VENV)/.runtime ## start the service, send it Pods, show what became of e
 	@$(DEMO)
 
 test: lint ## every check there is, real control planes included
-	$(BIN)/python -m tests.cluster.binaries
-	$(PYTEST)
+	$(BIN)/python -m pytest
 
 check: lint ## the same without the tests that need a control plane
-	$(PYTEST) -m "not cluster"
+	$(BIN)/python -m pytest -m "not cluster"
 
 lint: $(VENV)/.dev ## formatting, lint, types and import contracts alone
 	$(BIN)/ruff format --check .
