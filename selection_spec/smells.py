@@ -1,4 +1,4 @@
-"""What is legal in a selection table but probably not meant: warnings, never refusals.
+"""What is legal in a selection table but probably not meant, or cannot work: never refusals.
 
 They are looked for in tables that break no law. Each yields the path of the field to look at and a
 sentence that fits a warning of the API server (R8).
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from selection_spec.errors import Level, Problem
 from selection_spec.grammar import ANY
-from selection_spec.guards import claim_smells
+from selection_spec.guards import claim_smells, several_pools
 from selection_spec.laws import Found, Path, vram_gb
 from selection_spec.parts import pool_of
 from selection_spec.rows import CLAIMS
@@ -23,7 +23,7 @@ _Rows = Sequence[DeviceRow]
 
 
 def smells(spec: TableSpec) -> Found:
-    """Yield everything doubtful as the path below ``spec`` and a warning."""
+    """Yield everything doubtful as the path below ``spec`` and a problem."""
     rows = spec.devices
     yield from _never_reached(spec)
     yield from _twins(rows)
@@ -34,8 +34,9 @@ def smells(spec: TableSpec) -> Found:
     yield from _foreign_aliases(rows)
     if spec.prefer_cheaper:
         yield from _dearer_though_smaller(spec)
-    yield from _several_pools(spec)
-    yield from claim_smells(spec, _named(rows))
+    named = _named(rows)
+    yield from several_pools(spec, named)
+    yield from claim_smells(spec, named)
 
 
 def _warning(message: str, hint: str, rule: str = "") -> Problem:
@@ -140,23 +141,6 @@ def _dearer_though_smaller(spec: TableSpec) -> Found:
                 yield ("devices", number, "cost"), _warning(text, hint, "N6")
 
 
-def _several_pools(spec: TableSpec) -> Found:
-    """D9: specs whose rows have several outputs or resources; a Pod gets the first row's only."""
-    rows = spec.devices
-    pools = [pool_of(row, spec.output) for row in rows]
-    for name, places in _named(rows).items():
-        numbers = sorted(places, key=lambda number: _order(rows[number]))
-        kept = pools[numbers[0]]
-        left_out = [number for number in numbers if pools[number] != kept]
-        if left_out:
-            others = " and ".join(dict.fromkeys(pools[number] for number in left_out))
-            more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
-            row = rows[left_out[0]]
-            text = f"gpu-{name} gives {kept} only, never {_id(row)}{more} ({others})"
-            hint = "set any: false there" if name == ANY else "use another name there"
-            yield places[left_out[0]], _warning(text, hint, "D9")
-
-
 def _named(rows: _Rows) -> dict[str, dict[int, Path]]:
     """Return for each name that users may write its rows, and where each is called so."""
     found: dict[str, dict[int, Path]] = {}
@@ -172,7 +156,3 @@ def _names(row: DeviceRow) -> Iterator[tuple[str, Path]]:
     for place, alias in enumerate(row.aliases):
         yield alias, ("aliases", place)
     yield row.name, ("name",)
-
-
-def _order(row: DeviceRow) -> tuple[int, int, str]:
-    return row.cost, vram_gb(row.vram) or 0, row.name

@@ -28,6 +28,9 @@ TEMPLATE_LABEL: Final = f"{OUR_DOMAIN}/template"
 KUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 """Label by which a Pod joins a queue of Kueue (C5)."""
 
+KUEUE_NAMESPACE_LABEL: Final = f"{OUR_DOMAIN}/kueue"
+"""Label of namespaces whose Pods Kueue admits, by the value ``true`` (C5)."""
+
 TEMPLATES_PATH: Final = "/apis/resource.k8s.io/v1/resourceclaimtemplates"
 """Where the API server has all templates of claims; those of a namespace are below it."""
 

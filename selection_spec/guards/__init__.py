@@ -1,6 +1,8 @@
-"""What is doubtful in claims and in the CEL that admins write for them (semantics C2, C3, C7)."""
+"""What is doubtful in outputs, claims and the CEL that admins write (semantics C2, C3, C7, D9)."""
 
 from selection_spec.guards.claims import claim_smells
-from selection_spec.guards.reads import Doubt, doubts
+from selection_spec.guards.expression import Doubt, doubts
+from selection_spec.guards.kinds import Seen
+from selection_spec.guards.pools import several_pools
 
-__all__ = ["Doubt", "claim_smells", "doubts"]
+__all__ = ["Doubt", "Seen", "claim_smells", "doubts", "several_pools"]

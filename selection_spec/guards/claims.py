@@ -1,4 +1,8 @@
-"""What is doubtful in the claims of a table's rows (semantics C2, C3, C7): warnings only."""
+"""What is doubtful in the claims of a table's rows (semantics C2, C3, C7).
+
+All of it is legal: what is an error fails ``table lint``, and the API server only warns of it, so
+that a mistake of ours holds nobody up.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Mapping
 
 from selection_spec.errors import Level, Problem
 from selection_spec.grammar import ANY
-from selection_spec.guards.reads import doubts
+from selection_spec.guards.expression import doubts
 from selection_spec.laws import Found, Path, vram_gb
 from selection_spec.parts import pool_of
 from selection_spec.rows import CLAIMS, Policy
@@ -15,7 +19,7 @@ from selection_spec.sub_requests import MAX_ALTERNATIVES
 
 
 def claim_smells(spec: TableSpec, named: Mapping[str, Mapping[int, Path]]) -> Found:
-    """Yield everything doubtful about claims as the path below ``spec`` and a warning.
+    """Yield everything doubtful about claims as the path below ``spec`` and a problem.
 
     Args:
         spec: A spec that breaks no law.
@@ -40,8 +44,9 @@ def _selectors(spec: TableSpec) -> Found:
         if row.claim is not None:
             for place, selector in enumerate(row.claim.selectors):
                 path: Path = ("devices", number, "claim", "selectors", place, "cel", "expression")
-                for message, hint in doubts(selector.cel.expression, row.claim.driver):
-                    yield path, _warning(f"{_id(row)}: {message}", hint, "C3")
+                for one in doubts(selector.cel.expression, row.claim.driver):
+                    message = f"{_id(row)}: {one.message}"
+                    yield path, Problem(message, hint=one.hint, rule="C3", level=one.level)
 
 
 def _too_wide(spec: TableSpec) -> Found:

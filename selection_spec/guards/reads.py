@@ -1,38 +1,69 @@
-"""Which attributes of a device an expression reads, and whether it may (semantics C3).
+"""Which attributes of a device an expression reads, and what is known of them there (C3).
 
 An attribute that a device lacks is an error in an expression, and that aborts the scheduling of
-every Pod that asks. Known here is where a device's attributes stand, not CEL's types and functions:
-whether those fit is for the API server to tell. Not seen are attributes whose domain or name is no
-literal, and variables of macros other than ``cel.bind``.
+every Pod that asks. Not seen are attributes whose domain or name is no literal, and variables of
+macros other than ``cel.bind``.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Final
+from typing import Any, Final
 
-from selection_spec.guards.syntax import NoCelError, Node, parse
-
-Doubt = tuple[str, str]
-"""A clause about the expression, and what to do instead."""
+from selection_spec.guards.syntax import Node
 
 Path = tuple[str, ...]
 """What of a device is meant: ``("attributes", domain, name)``, or as much of it as is said."""
 
-_NOTHING: Final = {"semver": 'semver("0.0.0")', "quantity": 'quantity("0")'}
-
-# What reads a text from end to end. The API server knows that an attribute is short, but takes what
-# orValue() returns to be of any length, and refuses what that might cost.
-_COSTLY: Final = frozenset(
-    {"contains", "find", "lowerAscii", "matches", "replace", "split", "upperAscii"}
-)
-_CHEAP: Final = frozenset({"endsWith", "startsWith"})
-_COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
-_WHOLE: Final = 3
+WHOLE: Final = 3
 """Parts of the path of one attribute."""
+
+CONDITION: Final = "condition"
+"""What is asked of an attribute that stands alone, to be true or false."""
+
+MIRRORED: Final = {
+    "==": "==",
+    "!=": "!=",
+    "in": "in",
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+}
+"""Comparisons, and what each is with its sides exchanged."""
+
+_CHEAP: Final = frozenset({"endsWith", "startsWith"})
+_KINDS: Final = {"semver": "version", "quantity": "quantity"}
+_HOLDS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "in": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An attribute or a capacity that is read without a guard.
+
+    Attributes:
+        node: What reads it.
+        path: What is read.
+        asked: The kind of what it is compared with, ``CONDITION``, or "" where that cannot be told;
+            None where a value that means nothing would fulfil what is asked.
+        operand: The smallest condition around it.
+    """
+
+    node: Node
+    path: Path
+    asked: str | None
+    operand: Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,64 +79,40 @@ class _Scope:
 
     def naming(self, variable: str, path: Path) -> _Scope:
         """Return the scope of a variable; one that holds a whole attribute was read before."""
-        meant = path if len(path) < _WHOLE else ()
+        meant = path if len(path) < WHOLE else ()
         return _Scope(self.present, {**self.variables, variable: meant})
 
 
-def doubts(expression: str, driver: str) -> Iterator[Doubt]:
-    """Yield what is doubtful in an expression that is asked of devices of a driver only."""
-    try:
-        tree = parse(expression)
-        found = [*_never(tree, driver), *_strange(tree, driver), *_unguarded(tree), *_costly(tree)]
-    except NoCelError as error:
-        found = [(f"the expression is no CEL: {error}", "no claim can be made with it")]
-    except RecursionError:
-        found = [("the expression is nested too deeply to be judged", "split it")]
-    yield from dict.fromkeys(found)
+def path_of(node: Node) -> Path:
+    """Return what of the device a part means where no variable is bound, () if nothing of it."""
+    return _path(node, _Scope())
 
 
-def _never(tree: Node, driver: str) -> Iterator[Doubt]:
-    """Yield other drivers that a device must have."""
-    for node in tree.parts if tree.kind == "&&" else (tree,):
-        sides = {_path(side, _Scope()): side for side in node.parts if node.kind == "=="}
-        other = sides.get(())
-        if ("driver",) in sides and other and other.kind == "text" and other.text != driver:
-            yield f'device.driver is never "{other.text}" there', f'write "{driver}"'
+def attributes(node: Node, *, with_has: bool = False) -> Iterator[tuple[Node, Path]]:
+    """Yield what reads an attribute or a capacity, guarded or not.
+
+    Args:
+        node: Where to look.
+        with_has: Whether what ``has()`` asks for counts, too.
+    """
+    yield from _attributes(node, _Scope(), with_has=with_has)
 
 
-def _strange(node: Node, driver: str) -> Iterator[Doubt]:
-    """Yield domains that are not the driver's; Kubernetes' own is every driver's."""
-    match _path(node, _Scope()):
-        case (kind, domain) if domain != driver and not f".{domain}".endswith(".kubernetes.io"):
-            what = f"{driver} is asked for {kind} of {domain}"
-            yield what, f'write "{driver}" unless it has them'
-    for part in node.parts:
-        yield from _strange(part, driver)
+def unguarded(tree: Node) -> Iterator[Read]:
+    """Yield what is read without a guard."""
+    yield from _reads(tree, _Scope(), CONDITION, tree)
 
 
-def _unguarded(tree: Node) -> Iterator[Doubt]:
-    for (kind, domain, name), value in _reads(tree, _Scope(), "false"):
-        default = _NOTHING["quantity"] if kind == "capacity" else value
-        optional = f"{_owner(kind, domain)}.?{name}.orValue({default})"
-        yield f"{name} is unguarded", f"write {optional if default else _has(kind, domain, name)}"
-
-
-def _costly(node: Node) -> Iterator[Doubt]:
-    match node:
-        case Node("method", function, (Node("method", "orValue", (optional, _)), *_)):
-            path = _path(optional, _Scope())
-            if function in _COSTLY and len(path) == _WHOLE:
-                yield f"orValue().{function}() is too costly", f"write {_has(*path)}"
-    for part in node.parts:
-        yield from _costly(part)
-
-
-def _owner(kind: str, domain: str) -> str:
-    return f"device.{kind}[{json.dumps(domain, ensure_ascii=False)}]"
-
-
-def _has(kind: str, domain: str, name: str) -> str:
-    return f"has({_owner(kind, domain)}.{name}) && …"
+def _attributes(node: Node, scope: _Scope, *, with_has: bool) -> Iterator[tuple[Node, Path]]:
+    path = _path(node, scope)
+    if len(path) == WHOLE:
+        yield node, path
+        return
+    inside = ((part, inner) for part, inner, _ in _inside(node, scope, None))
+    if with_has and (node.kind, node.text) == ("call", "has"):
+        inside = ((part, scope) for part in node.parts)
+    for part, inner in inside:
+        yield from _attributes(part, inner, with_has=with_has)
 
 
 def _path(node: Node, scope: _Scope) -> Path:
@@ -118,30 +125,26 @@ def _path(node: Node, scope: _Scope) -> Path:
         match _path(node.parts[0], scope):
             case ("device",):
                 return (node.text,)
-            case ("attributes" | "capacity", *rest) as base if len(rest) < _WHOLE - 1:
+            case ("attributes" | "capacity", *rest) as base if len(rest) < WHOLE - 1:
                 return (*base, node.text)
     return ()
 
 
-def _reads(node: Node, scope: _Scope, value: str) -> Iterator[tuple[Path, str]]:
-    """Yield the attributes that are read without a guard.
-
-    Args:
-        node: What reads.
-        scope: What is known there.
-        value: A value of its type, as CEL; "" where its type cannot be told.
-    """
+def _reads(node: Node, scope: _Scope, asked: str | None, operand: Node) -> Iterator[Read]:
     path = _path(node, scope)
-    if len(path) == _WHOLE:
+    if len(path) == WHOLE:
         if node.kind != ".?" and path not in scope.present:
-            yield path, value
+            yield Read(node, path, asked, operand)
         return
-    for part, inner, its_value in _inside(node, scope, value):
-        yield from _reads(part, inner, its_value)
+    is_split = node.kind in {"&&", "||", "?:"}
+    for part, inner, asked_of_it in _inside(node, scope, asked):
+        yield from _reads(part, inner, asked_of_it, part if is_split else operand)
 
 
-def _inside(node: Node, scope: _Scope, value: str) -> Iterator[tuple[Node, _Scope, str]]:
-    """Yield the parts of something that are evaluated, each with what is known there.
+def _inside(
+    node: Node, scope: _Scope, asked: str | None
+) -> Iterator[tuple[Node, _Scope, str | None]]:
+    """Yield the parts of something that are evaluated, what is known there, and what is asked.
 
     An error in an operand of ``&&`` or ``||`` does no harm where another one decides, on either
     side of it.
@@ -150,47 +153,81 @@ def _inside(node: Node, scope: _Scope, value: str) -> Iterator[tuple[Node, _Scop
         case Node("&&" | "||"):
             facts = (_facts(part, scope, holds=node.kind == "&&") for part in node.parts)
             inner = scope.having(*facts)
-            yield from ((part, inner, "false") for part in node.parts)
+            yield from ((part, inner, CONDITION) for part in node.parts)
         case Node("?:", parts=(test, yes, no)):
-            yield test, scope, "false"
-            yield yes, scope.having(_facts(test, scope, holds=True)), value
-            yield no, scope.having(_facts(test, scope, holds=False)), value
+            yield test, scope, CONDITION
+            yield yes, scope.having(_facts(test, scope, holds=True)), asked
+            yield no, scope.having(_facts(test, scope, holds=False)), asked
         case Node("call", "has"):
             return
         case Node("method", "bind", (_, Node("name", variable), bound, body)):
             yield bound, scope, ""
-            yield body, scope.naming(variable, _path(bound, scope)), value
+            yield body, scope.naming(variable, _path(bound, scope)), asked
+        case Node("<" | "<=" | "!=", parts=(Node("method", "compareTo", (target, *rest)), other)):
+            # Whatever means nothing is the least there is.
+            yield target, scope, None
+            yield from ((part, scope, "") for part in (*rest, other))
         case _:
-            yield from ((part, scope, _value_beside(part, node)) for part in node.parts)
+            yield from ((part, scope, _asked_of(part, node)) for part in node.parts)
 
 
-def _value_beside(part: Node, node: Node) -> str:
-    """Return a value of a part's type that may stand in its place, by what stands beside it."""
-    beside = next(filter(None, (_value_like(one) for one in node.parts if one is not part)), "")
-    match node.kind:
-        case "!":
-            return "false"
-        case "in" if part is node.parts[-1]:
+def _asked_of(part: Node, node: Node) -> str | None:
+    """Return the kind of value that may stand in a part's place, by what stands beside it."""
+    beside = next((one for one in node.parts if one is not part), None)
+    kind = "" if beside is None else _kind_of(beside)
+    match node:
+        case Node("!"):
+            return CONDITION
+        case Node("in", parts=(_, within)) if part is within:
             return ""  # a list of them
-        case "method" if node.text in _CHEAP:
-            return '""'
-        case "method":
-            return beside if beside in _NOTHING.values() else ""
-    return beside if node.kind in _COMPARISONS else ""
+        case Node("method", text) if text in _CHEAP:
+            return "string"
+        case Node("method", "isLessThan", (first, *_)) if part is first:
+            return None
+        case Node("method", "isGreaterThan", (first, *_)) if part is not first:
+            return None
+        case Node("method"):
+            return kind if kind in _KINDS.values() else ""
+    if node.kind not in MIRRORED or not kind or beside is None:
+        return ""
+    comparison = node.kind if part is node.parts[0] else MIRRORED[node.kind]
+    return None if _is_fulfilled(comparison, beside) else kind
 
 
-def _value_like(node: Node) -> str:
+def _is_fulfilled(comparison: str, beside: Node) -> bool:
+    """Tell whether a value that means nothing compares so with a literal."""
+    holds = _HOLDS[comparison]
+    match beside:
+        case Node("list", parts=items):
+            return any(_is_fulfilled(comparison, item) for item in items)
+        case Node("text", text):
+            return holds("", text)
+        case Node("number", text):
+            return holds(0, _number(text))
+        case Node("-", parts=(Node("number", text),)):
+            return holds(0, -_number(text))
+        case Node("name", "true" | "false" as word):
+            return holds(False, word == "true")  # noqa: FBT003 -- a value, no switch
+    return comparison == "!="
+
+
+def _number(text: str) -> float:
+    plain = text.rstrip("uU")
+    return int(plain, 16) if plain[:2].lower() == "0x" else float(plain)
+
+
+def _kind_of(node: Node) -> str:
     match node:
         case Node("text"):
-            return '""'
-        case Node("number"):
-            return "0"
+            return "string"
+        case Node("number") | Node("-", parts=(Node("number"),)):
+            return "int"
         case Node("name", "true" | "false"):
-            return "false"
+            return "bool"
         case Node("list", parts=(first, *_)):
-            return _value_like(first)
+            return _kind_of(first)
         case Node("call", name):
-            return _NOTHING.get(name, "")
+            return _KINDS.get(name, "")
     return ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 _TOKEN: Final = re.compile(
@@ -44,11 +44,15 @@ class Node:
             (what is in the brackets is no literal), ``text``, ``number`` or ``name``.
         text: The name or the value.
         parts: What it is made of; a chain of ``&&`` or of ``||`` is one node.
+        start: Where it begins in the expression; brackets around it are no part of it.
+        end: Where it ends.
     """
 
     kind: str
     text: str = ""
     parts: tuple[Node, ...] = ()
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
 
 
 def parse(expression: str) -> Node:
@@ -79,6 +83,15 @@ class _Parser:
     def _next(self) -> str:
         return self._tokens[self._at][1]
 
+    @property
+    def _start(self) -> int:
+        return self._tokens[self._at][2] - 1
+
+    def _made(self, start: int, kind: str, text: str = "", parts: tuple[Node, ...] = ()) -> Node:
+        """Return a node that ends with the last token that was stepped over."""
+        _, last, place = self._tokens[self._at - 1]
+        return Node(kind, text, parts, start, place - 1 + len(last))
+
     def _take(self, *texts: str) -> str:
         """Step over the next token if it is one of these, and return it, else ""."""
         found = self._next
@@ -99,61 +112,68 @@ class _Parser:
         raise NoCelError(f"{shown} at character {place} is out of place")
 
     def _ternary(self) -> Node:
+        start = self._start
         test = self._binary(1)
         if not self._take("?"):
             return test
         yes = self._binary(1)
         self._need(":")
-        return Node("?:", parts=(test, yes, self._ternary()))
+        no = self._ternary()
+        return self._made(start, "?:", parts=(test, yes, no))
 
     def _binary(self, least: int) -> Node:
+        start = self._start
         node = self._unary()
         while (level := _LEVELS.get(self._next, 0)) >= least:
             operator = self._take(self._next)
             right = self._binary(level + 1)
             before = node.parts if operator == node.kind in {"&&", "||"} else (node,)
-            node = Node(operator, parts=(*before, right))
+            node = self._made(start, operator, parts=(*before, right))
         return node
 
     def _unary(self) -> Node:
+        start = self._start
         if mark := self._take("!", "-"):
-            return Node(mark, parts=(self._unary(),))
+            part = self._unary()
+            return self._made(start, mark, parts=(part,))
         node = self._primary()
         while mark := self._take(".", "[", "{"):
             if mark == "{":
-                node = Node("list", parts=(node, *self._several("}")))
+                node = self._made(start, "list", parts=(node, *self._several("}")))
                 continue
             kind = ".?" if self._take("?") else "."
             if mark == "[":
                 index = self._ternary()
                 self._need("]")
-                literal = index.kind == "text"
-                node = (
-                    Node(kind, index.text, (node,)) if literal else Node("[", parts=(node, index))
-                )
+                if index.kind == "text":
+                    node = self._made(start, kind, index.text, (node,))
+                else:
+                    node = self._made(start, "[", parts=(node, index))
+                continue
+            name = self._name()
+            if kind == "." and self._take("("):
+                node = self._made(start, "method", name, (node, *self._several(")")))
             else:
-                name = self._name()
-                node = (
-                    Node("method", name, (node, *self._several(")")))
-                    if kind == "." and self._take("(")
-                    else Node(kind, name, (node,))
-                )
+                node = self._made(start, kind, name, (node,))
         return node
 
     def _primary(self) -> Node:
+        start = self._start
         kind, text, _ = self._tokens[self._at]
         if kind in {"text", "number"}:
             self._at += 1
-            return Node(kind, _QUOTES.sub(r"\2", text))
+            return self._made(start, kind, _QUOTES.sub(r"\2", text))
         if self._take("("):
             node = self._ternary()
             self._need(")")
             return node
         if opening := self._take("[", "{"):
-            return Node("list", parts=self._several("]" if opening == "[" else "}"))
+            return self._made(start, "list", parts=self._several("]" if opening == "[" else "}"))
         self._take(".")
         name = self._name()
-        return Node("call", name, self._several(")")) if self._take("(") else Node("name", name)
+        if self._take("("):
+            return self._made(start, "call", name, self._several(")"))
+        return self._made(start, "name", name)
 
     def _name(self) -> str:
         kind, text, _ = self._tokens[self._at]

@@ -93,7 +93,7 @@ def test_the_overlay_builds_with_the_readers_image(folder: Path) -> None:
     assert images == {"registry.example/gpuspec:0.1.0"}
 
 
-_SAYING = ("loop_metrics", "certificates", "claim_templates")
+_SAYING = ("loop_metrics", "certificates", "claim_metrics")
 
 
 def test_the_readme_names_no_fields_that_metrics_lack() -> None:

@@ -94,8 +94,11 @@ def test_a_row_may_go_from_one_output_to_the_other(old: str, new: str) -> None:
     )
     response = answer(review("UPDATE", after, before))
     assert response["allowed"] is True
-    left_out = "gpu-any gives nvidia.com/gpu only, never a100-80gb (ResourceClaim); set any: false"
-    warned = [] if new == "ExtendedResource" else [f"{left_out} there"]
+    left_out = (
+        "gpu-any up to 16gb gives nvidia.com/gpu only, not a100-80gb (ResourceClaim); rows moved "
+        "together do not have this"
+    )
+    warned = [] if new == "ExtendedResource" else [left_out]
     assert response.get("warnings", []) == warned
 
 

@@ -93,6 +93,8 @@ def _spec(one: SpecChange) -> Json:
         "lost": list(one.shift.lost),
         "gained": list(one.shift.gained),
     }
+    if one.never:
+        result["never"] = one.never
     if one.left_out:
         result["leftOut"] = list(one.left_out)
     if one.served is not None:

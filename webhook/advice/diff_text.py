@@ -156,7 +156,9 @@ class _Report:
             ids, has = list(one.left_out), "has" if len(one.left_out) == 1 else "have"
             others = f"{has} another output than {one.after[0]}"
             parts.append(f"D9: {self._some(ids, self.few)} {others}")
-        if not one.after:
+        if one.never:
+            parts.append(f"its Pods would never start: {one.never}")
+        elif not one.after:
             parts.append("nothing is left")
         elif served is not None:
             parts += _nodes_said(served)

@@ -10,10 +10,11 @@ from selection_spec.denial import problems, who
 from selection_spec.grammar import ANY, Spec
 from selection_spec.resolution import Resolution
 from selection_spec.resolve import PolicyChoice
-from selection_spec.rows import CLAIMS, Policy, Row
+from selection_spec.rows import Policy, Row
 from selection_spec.table import Table
 from webhook.advice.asks import answer, rows_meant, specs_that_matter
 from webhook.advice.supply import Pool, Supply
+from webhook.advice.words import CLAIM_COUNT, DEVICE_CLASS_REQUESTS, quota_keys
 from webhook.inventory.facts import Taint
 from webhook.inventory.taints import tolerated
 from webhook.placement.node import plan
@@ -34,6 +35,7 @@ class Offer:
     Attributes:
         candidates: Ids of the rows that it may use, in D8 order.
         denial: Why admission denies it, "" where it does not.
+        broken: Why its Pods would never start, "" where they would in time.
         total: Devices of these rows.
         free: Those that are free, on nodes where a Pod could start.
         largest: The most free ones on a single node; the most that it can be where the nodes are
@@ -49,6 +51,7 @@ class Offer:
     policy: Policy
     candidates: tuple[str, ...]
     denial: str
+    broken: str
     total: int
     free: int
     largest: int
@@ -87,7 +90,8 @@ class Market:
         best = max(pools, key=lambda pool: pool.largest, default=None)
         largest = best.largest if best is not None else 0
         start = Start.NO
-        if largest >= count:
+        broken = _broken(self.supply, resolution.candidates)
+        if largest >= count and not broken:
             start = Start.YES if self.supply.exact else Start.PERHAPS
         return Offer(
             spec=spec,
@@ -99,12 +103,13 @@ class Market:
                 for need in resolution.demand.needs
                 for one in problems(resolution)
             ),
+            broken=broken,
             total=sum(pool.total for pool in (*pools, *(one for one, _ in shut))),
             free=sum(pool.free for pool in pools),
             largest=largest,
             node=best.node if best is not None else "",
             away=_away(pools, shut),
-            charged=tuple((key, count) for key in _quota_keys(resolution.candidates)),
+            charged=tuple(_charged(self.supply, resolution.candidates, count)),
             start=start,
         )
 
@@ -170,17 +175,20 @@ class Market:
                     yield self.offer(Spec(row.name, row.vram_gb), offer.count)
 
 
-def _quota_keys(rows: Iterable[Row]) -> Iterable[str]:
-    """Return what a ResourceQuota counts for a Pod that may use some rows (k8s).
+def _charged(supply: Supply, rows: Iterable[Row], count: int) -> Iterator[tuple[str, int]]:
+    """Yield what a ResourceQuota counts for a Pod that may use some rows (k8s).
 
     Of a claim every alternative is charged: each DeviceClass for as many devices as it might give.
     """
-    return dict.fromkeys(
-        f"{row.claim.device_class}.deviceclass.resource.k8s.io/devices"
-        if row.pool == CLAIMS and row.claim is not None
-        else f"requests.{row.resource}"
-        for row in rows
-    )
+    keys = dict.fromkeys(key for row in rows for key in quota_keys(row, supply.classes))
+    for key in sorted(keys, key=lambda key: key.startswith(DEVICE_CLASS_REQUESTS)):
+        yield key, 1 if key == CLAIM_COUNT else count
+
+
+def _broken(supply: Supply, rows: Iterable[Row]) -> str:
+    """Return why no Pod starts whose claim names these rows: one that errs is enough (C3)."""
+    reasons = (f"{row.id}: {supply.broken[row.id]}" for row in rows if row.id in supply.broken)
+    return "; ".join(reasons)
 
 
 def _pools(supply: Supply, resolution: Resolution) -> tuple[list[Pool], list[tuple[Pool, Taint]]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from webhook.advice.offers import Instead, Market, Offer, Start
 from webhook.advice.supply import TAINTED_DEVICES
-from webhook.advice.words import WIDTH, number, some, wrapped
+from webhook.advice.words import DEVICE_CLASS_REQUESTS, WIDTH, number, some, wrapped
 
 Json = dict[str, Any]
 Answer = tuple[Offer, tuple[Instead, ...]]
@@ -89,10 +89,11 @@ def _answer(offer: Offer, instead: Sequence[Instead]) -> Iterator[str]:
         yield wrapped(offer.denial, "  ", "  ")
     else:
         yield f"{offer.request}: {_verdict(offer)}"
+        if offer.broken:
+            yield wrapped(offer.broken, "  ", "  ")
         rows = some(offer.candidates, _NAMED)
         yield wrapped(f"{rows}: {_figures(offer)}", "  ", "  ")
-        charged = ", ".join(f"{key}: {number(amount)}" for key, amount in offer.charged)
-        yield wrapped(f"a quota counts {charged}", "  ", "    ")
+        yield wrapped(f"a quota counts {_charged(offer)}", "  ", "    ")
     if instead:
         yield "  would start now:" if instead[0].offer.start is Start.YES else "  may start now:"
         for one in instead:
@@ -108,9 +109,18 @@ def _verdict(offer: Offer) -> str:
         return "yes, it would start now"
     if offer.start is Start.PERHAPS:
         return "perhaps: enough are free, though they may lie on several nodes"
+    if offer.broken:
+        return "no, its Pod would never start"
     if not offer.total:
         return "no: no node has such devices right now"
     return f"no: no node has {offer.count} free"
+
+
+def _charged(offer: Offer) -> str:
+    listed = [f"{key}: {number(amount)}" for key, amount in offer.charged]
+    later = [one for one in listed if one.startswith(DEVICE_CLASS_REQUESTS)]
+    always = ", ".join(listed[: len(listed) - len(later)])
+    return f"{always}; from Kubernetes 1.36 on also {', '.join(later)}" if later else always
 
 
 def _figures(offer: Offer) -> str:
@@ -131,7 +141,7 @@ def _offer(offer: Offer) -> Json:
         "count": offer.count,
         "policy": offer.policy.value,
         "start": offer.start.value,
-        "message": offer.denial,
+        "message": offer.denial or offer.broken,
         "candidates": list(offer.candidates),
         "total": offer.total,
         "free": offer.free,

@@ -20,7 +20,9 @@ from webhook.admission.essence import essence_of
 from webhook.admission.translate import ADMISSION, Context, translate
 from webhook.advice.homes import Homes
 from webhook.advice.rebuild import CannotTellError, rebuild
+from webhook.advice.spec_changes import newly_broken
 from webhook.advice.verdicts import Fate, PodVerdict, admit, verdict_on
+from webhook.inventory.broken import broken_rows
 from webhook.inventory.claims import Offered
 from webhook.inventory.facts import NodeFacts, Taint, mapping
 from webhook.inventory.matching import Matcher
@@ -77,6 +79,7 @@ class PodJudge:
     _taints: frozenset[tuple[tuple[str, ...], Taint | None, Taint | None]] = field(
         init=False, repr=False
     )
+    _broken: tuple[Mapping[str, str], Mapping[str, str]] = field(init=False, repr=False)
     _known: dict[bytes, _Compared] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -84,6 +87,8 @@ class PodJudge:
         self._old_homes, self._new_homes = (
             _homes(one, nodes, self.offers) for one in (self.old, self.new)
         )
+        then, now = (broken_rows(one.table.rows, self.offers) for one in (self.old, self.new))
+        self._broken = then, now
         self._taints = frozenset(
             (rows, self._old_homes.reserved[name], self._new_homes.reserved[name])
             for name, rows in self._old_homes.of_node.items()
@@ -156,8 +161,13 @@ class PodJudge:
 
     def _compare(self, pod: Json, context: Context) -> _Compared:
         before, after = (admit(pod, context, one) for one in (self.old, self.new))
+        verdict = verdict_on(before, after, self.successors)
+        never = newly_broken(before.rows, after.rows, self._broken)
+        if never and verdict.fate is not Fate.DENIED:
+            why = f"it would never start: {never}"
+            verdict = PodVerdict(Fate.STRANDED, why, Level.ERROR)
         return _Compared(
-            verdict=verdict_on(before, after, self.successors),
+            verdict=verdict,
             before=before.rows,
             after=after.rows,
             old_tolerations=before.tolerations,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from selection_spec.errors import Level
 from selection_spec.resolution import Resolution
@@ -11,6 +12,8 @@ from selection_spec.rows import CLAIMS, Policy, Row
 from selection_spec.table import Table
 from webhook.advice.asks import Ask, answer
 from webhook.advice.diff_nodes import Grounds, Served
+
+Broken = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,22 @@ class Shift:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a cluster.
+
+    Attributes:
+        grounds: Its nodes; None where these are not known.
+        broken: By row of the one table, and of the other, why no Pod starts whose claim names it.
+    """
+
+    grounds: Grounds | None = None
+    broken: tuple[Broken, Broken] = ({}, {})
+
+
+NOTHING: Final = Known()
+
+
+@dataclass(frozen=True, slots=True)
 class SpecChange:
     """A request that is answered with other rows than before, under one policy.
 
@@ -40,6 +59,7 @@ class SpecChange:
         served: What becomes of the nodes that could serve it; None where nodes are not known.
         left_out: Ids of lost rows that would do, were they not taken otherwise than the first of
             the rows: some by claims, some by a resource (D9).
+        never: Why Pods with it would never start from now on, "" where they would in time.
     """
 
     ask: Ask
@@ -49,6 +69,7 @@ class SpecChange:
     shift: Shift
     served: Served | None = None
     left_out: tuple[str, ...] = ()
+    never: str = ""
 
     @property
     def level(self) -> Level | None:
@@ -56,6 +77,8 @@ class SpecChange:
 
         Where nodes are known they alone count: a row without any gave nobody anything.
         """
+        if self.never:
+            return Level.ERROR
         if self.served is not None:
             if not self.served.lost:
                 return None
@@ -68,7 +91,8 @@ class SpecChange:
     def is_idle(self) -> bool:
         """Whether rows are lost that gave nothing: no node could serve it, and none can."""
         return (
-            self.served is not None
+            not self.never
+            and self.served is not None
             and not self.served.before
             and not self.served.after
             and bool(self.shift.lost)
@@ -80,7 +104,7 @@ def spec_changes(
     new: Table,
     asks: Iterable[Ask],
     successors: Mapping[str, str],
-    grounds: Grounds | None = None,
+    known: Known = NOTHING,
 ) -> Iterator[SpecChange]:
     """Yield what becomes of each request under both policies, where it is not the same.
 
@@ -89,7 +113,7 @@ def spec_changes(
         new: The other.
         asks: The requests.
         successors: For each old row id the new one (``row_changes``).
-        grounds: The nodes, where they are known: rows that stay may have others than before.
+        known: What else is known: rows that stay may have other nodes than before.
     """
     for ask in asks:
         for policy in Policy:
@@ -97,9 +121,10 @@ def spec_changes(
             before, after = then.candidates, now.candidates
             moved = shift(before, after, successors)
             served = None
-            if grounds is not None:
-                served = grounds.served(before, after, ask.most, successors)
-            if moved or (served is not None and (served.lost or served.gained)):
+            if known.grounds is not None:
+                served = known.grounds.served(before, after, ask.most, successors)
+            never = newly_broken(before, after, known.broken)
+            if moved or never or (served is not None and (served.lost or served.gained)):
                 yield SpecChange(
                     ask,
                     policy,
@@ -108,7 +133,16 @@ def spec_changes(
                     moved,
                     served,
                     _left_out(now, moved, successors),
+                    never,
                 )
+
+
+def newly_broken(before: Iterable[Row], after: Iterable[Row], broken: tuple[Broken, Broken]) -> str:
+    """Return why no Pod starts that may use the rows of the new table; "" where that is not new."""
+    then, now = broken
+    if any(row.id in then for row in before):
+        return ""
+    return "; ".join(f"{row.id}: {now[row.id]}" for row in after if row.id in now)
 
 
 def _left_out(now: Resolution, moved: Shift, successors: Mapping[str, str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -10,13 +10,14 @@ from typing import Any, Final
 from selection_spec.availability import Availability, RowStatus
 from selection_spec.rows import CLAIMS, Row
 from selection_spec.table import Table
+from webhook.inventory.broken import broken_rows
 from webhook.inventory.claims import Here, Offered
 from webhook.inventory.facts import NodeFacts, Taint, mappings, whole
+from webhook.inventory.holders import Holders, holders, plugin_resources
 from webhook.inventory.matching import Matcher
 from webhook.inventory.pod_facts import PodFacts
 from webhook.inventory.recogniser import Recogniser
 from webhook.inventory.reservation import reserve_taint
-from webhook.inventory.status import held_devices
 from webhook.inventory.taints import keeps_pods_away, tells_a_fault
 
 Json = dict[str, Any]
@@ -39,7 +40,7 @@ class Pool:
         resource: The extended resource that is counted, or ``CLAIMS``.
         taints: What a Pod has to tolerate there; what says how a node fares is not among it.
         total: Devices on all its nodes.
-        free: Those that no Pod holds, on nodes that are fine.
+        free: Those that nobody holds, on nodes that are fine.
         largest: The most free ones on a single node.
         node: That node.
         most_usable: The most devices on a single node that is fine, occupied or not (D7).
@@ -64,13 +65,16 @@ class Supply:
     ``exact`` is False where the pools were told by a table's status, which does not say how free
     devices lie: ``largest`` is then the most that it can be. ``missing_classes`` are DeviceClasses
     that claims ask for and that do not exist (C3). ``unread`` says of rows whose devices are not
-    counted why.
+    counted why, ``broken`` why no Pod starts whose claim names them. ``classes`` are the
+    DeviceClasses that are known, each with the extended resource that it serves or "".
     """
 
     pools: tuple[Pool, ...]
     exact: bool = True
     missing_classes: frozenset[str] = frozenset()
     unread: Mapping[str, str] = field(default_factory=dict)
+    broken: Mapping[str, str] = field(default_factory=dict)
+    classes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def availability(self) -> Availability:
@@ -95,10 +99,11 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Nodes:
-    """The nodes of a cluster, and the rows that they belong to."""
+    """The nodes of a cluster, the rows that they belong to, and who holds what of them."""
 
     by_name: Mapping[str, NodeFacts]
     matcher: Matcher
+    held: Holders
 
     def served(self, name: str, rows: Iterable[str], resource: str) -> tuple[str, ...]:
         """Return those of some rows whose extended resource a node has from drivers.
@@ -138,7 +143,7 @@ def supply_of_nodes(
         pods: Every Pod that may hold devices.
         offers: What drivers offer and claims hold; None where no row is recognised by a claim.
     """
-    held = held_devices(pods)
+    held = holders(pods, offers, table.rows)
     matcher = Matcher(table)
     pools = _Pools()
     seen: dict[str, NodeFacts] = {}
@@ -148,12 +153,18 @@ def supply_of_nodes(
         for resource in dict.fromkeys(row.resource for row in rows):
             ids = tuple(row.id for row in rows if row.resource == resource)
             pool = pools.of(ids, resource, _barriers(node))
-            _add(pool, node, held.get(node.name, {}).get(resource, 0))
+            _add(pool, node, held.on(node.name, resource))
     if offers is None:
         return Supply(tuple(pools.found.values()))
-    unread = _add_offered(pools, table, offers, _Nodes(seen, matcher))
+    unread = _add_offered(pools, table, offers, _Nodes(seen, matcher, held))
     missing = frozenset(offers.missing_classes(table.rows))
-    return Supply(tuple(pools.found.values()), missing_classes=missing, unread=unread)
+    return Supply(
+        tuple(pools.found.values()),
+        missing_classes=missing,
+        unread=unread,
+        broken=broken_rows(table.rows, offers),
+        classes=offers.classes or {},
+    )
 
 
 def supply_of_status(table: Table, status: Json) -> Supply:
@@ -166,6 +177,7 @@ def supply_of_status(table: Table, status: Json) -> Supply:
         exact=False,
         missing_classes=frozenset(map(str, missing if isinstance(missing, list) else ())),
         unread={row.id: _NOT_TOLD for row in there if "devices" not in rows[row.id]},
+        broken=broken_rows(table.rows, None),
     )
 
 
@@ -206,20 +218,22 @@ def _add_offered(pools: _Pools, table: Table, offers: Offered, nodes: _Nodes) ->
         node = nodes.by_name.get(place.node)
         fault = "" if not place.node else "gone" if node is None else _fault(node)
         taints = () if node is None else _barriers(node)
+        taken = _taken(found, rows, nodes.held, place.node)
         for ids, here in found.items():
             pool = pools.of(ids, rows[ids[0]].pool, taints)
             pool.total += here.devices
             if fault:
                 pool.away[fault] = pool.away.get(fault, 0) + here.devices
                 continue
-            pool.free += here.free
+            pool.free += here.free - taken[ids]
             if tainted := here.devices - here.usable:
                 pool.away[TAINTED_DEVICES] = pool.away.get(TAINTED_DEVICES, 0) + tainted
         for row in () if fault else dict.fromkeys(row for ids in found for row in ids):
             together = [here for ids, here in found.items() if row in ids]
             pool = pools.of((row,), rows[row].pool, taints)
             pool.most_usable = max(pool.most_usable, sum(here.usable for here in together))
-            free = sum(here.free for here in together)
+            by_pods = nodes.held.by_plugin(place.node, rows[row]).devices
+            free = max(0, sum(here.free for here in together) - by_pods)
             if free > pool.largest:
                 pool.largest, pool.node = free, place.node
     return recogniser.unread
@@ -245,6 +259,24 @@ def _places(
                 here.usable += len(names)
                 here.free += len(names - held)
     return places
+
+
+def _taken(
+    found: Mapping[tuple[str, ...], Here], rows: Mapping[str, Row], held: Holders, node: str
+) -> dict[tuple[str, ...], int]:
+    """Return what Pods hold by a device plugin's resource of the free devices of a node.
+
+    Which of several kinds they hold cannot be told; that there are so many less of all can.
+    """
+    taken: dict[tuple[str, ...], int] = {}
+    by_resource: Counter[tuple[str, ...]] = Counter()
+    for ids, here in found.items():
+        row = rows[ids[0]]
+        resources = plugin_resources(row)
+        left = held.by_plugin(node, row).devices - by_resource[resources]
+        taken[ids] = max(0, min(left, here.free))
+        by_resource[resources] += taken[ids]
+    return taken
 
 
 def _barriers(node: NodeFacts) -> tuple[Taint, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import fill
+from typing import Final
 
 from selection_spec.labels import Requirement, Toleration
 from selection_spec.rows import CLAIMS, Row
@@ -62,6 +63,37 @@ def toleration(one: Toleration) -> str:
 def held_as(row: Row) -> str:
     """Return by what a Pod holds a row's devices: ``nvidia.com/gpu``, or ``claims``."""
     return "claims" if row.pool == CLAIMS else row.pool
+
+
+CLAIM_COUNT: Final = "count/resourceclaims.resource.k8s.io"
+"""The key by which a ResourceQuota counts claims, one for one."""
+
+DEVICE_CLASS_REQUESTS: Final = "requests.deviceclass.resource.kubernetes.io/"
+"""What a DeviceClass is behind in a key that counts its devices from Kubernetes 1.36 on."""
+
+
+def quota_keys(row: Row, classes: Mapping[str, str]) -> Iterator[str]:
+    """Yield all keys by which a ResourceQuota may count Pods that take a row (k8s).
+
+    Where a DRA driver gives an extended resource, Kubernetes makes a claim for it.
+
+    Args:
+        row: The row.
+        classes: The DeviceClasses that are known, each with the extended resource that it serves.
+    """
+    if row.pool == CLAIMS and row.claim is not None:
+        asked = row.claim.device_class
+        names, resource = [asked], classes.get(asked, "")
+    else:
+        names = [name for name, served in classes.items() if served == row.resource]
+        resource = row.resource
+    if resource:
+        yield f"requests.{resource}"
+    for name in names:
+        yield class_quota_key(name)
+        yield f"{DEVICE_CLASS_REQUESTS}{name}"
+    if names:
+        yield CLAIM_COUNT
 
 
 def quota_key(row: Row) -> str:

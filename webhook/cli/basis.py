@@ -14,6 +14,8 @@ from selection_spec.documents import Document
 from webhook.cli.cluster import asked, cluster_option, served_table
 from webhook.cli.inputs import read_table, table_option
 from webhook.cli.priorities import Priorities, priorities_of
+from webhook.cli.queues import Queues, queues_of
+from webhook.inventory.facts import Json, mapping, mappings
 from webhook.serving.live_status import live_status
 from webhook.snapshot import Snapshot
 from webhook.terms import DEFAULT_TABLE, TABLE_KIND
@@ -21,12 +23,13 @@ from webhook.terms import DEFAULT_TABLE, TABLE_KIND
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _BUILTIN = "judged by the built-in table; --cluster asks your cluster for its own"
+_NO_QUEUES = Queues()
 _SERVES = f"judged by the built-in table, for the cluster has no {TABLE_KIND} {DEFAULT_TABLE}"
 
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """A table and what is known of its rows, and of the priorities that its rules go by.
+    """A table and what is known of its rows, of priorities, and of namespaces of Kueue's.
 
     ``note`` is what a person should know of where the table is from, "" where that was chosen.
     """
@@ -34,10 +37,20 @@ class Basis:
     snapshot: Snapshot
     priorities: Priorities
     note: str = ""
+    queues: Queues = _NO_QUEUES
 
     def beside(self, documents: Iterable[Document]) -> Basis:
-        """Return it for the Pods of a manifest, which may bring PriorityClasses of its own."""
-        return replace(self, priorities=self.priorities.beside(one.value for one in documents))
+        """Return it for the Pods of a manifest, which may bring what they need of their own."""
+        objects = [item for one in documents for item in _items(one.value)]
+        return replace(
+            self, priorities=self.priorities.beside(objects), queues=self.queues.beside(objects)
+        )
+
+
+def _items(value: object) -> Iterable[Json]:
+    """Return a document's object, or those of a List."""
+    found = mapping(value)
+    return mappings(found.get("items")) if found.get("kind") == "List" else (found,)
 
 
 def basis_options(function: _Function) -> _Function:
@@ -62,6 +75,7 @@ def basis_of(
     if table_file is not None:
         raise click.UsageError("give either --table or --cluster")
     # Whoever asks no cluster does not wait for what this imports.
+    from webhook.kube.contexts import namespace_of  # noqa: PLC0415
     from webhook.settings import ClusterPlace  # noqa: PLC0415
 
     with asked(ClusterPlace(kubeconfig, context)) as cluster:
@@ -71,4 +85,5 @@ def basis_of(
         snapshot=Snapshot(found.table, rows),
         priorities=priorities_of(cluster, found.table),
         note=_SERVES if found.builtin else "",
+        queues=queues_of(cluster, namespace_of(kubeconfig, context)),
     )

@@ -25,6 +25,7 @@ from webhook.cli.inputs import (
     warn_of_strays,
 )
 from webhook.cli.outputs import json_text, output_option, styled, yaml_text
+from webhook.cli.queues import namespace_at
 from webhook.jsonpatch import Path, pointer
 from webhook.workloads import pod_templates
 
@@ -85,6 +86,7 @@ def explain(
     known = Context(priority_class=priority_class, priority=priority, kueue=kueue)
     if specs:
         pod = _pod_of(specs, basis.snapshot.table.domain)
+        known = basis.queues.of_pod(pod, known, basis.snapshot)
         found: list[tuple[str, Path, Explanation]] = [("", (), explained(pod, known, basis))]
     else:
         found = [one for filename in filenames for one in _of_manifest(filename, basis, known)]
@@ -123,16 +125,20 @@ def _of_manifest(
     documents = read_manifests(file)
     basis = basis.beside(documents)
     warn_of_strays(documents, basis.snapshot.table.domain)
-    templates = [template for one in documents for template in pod_templates(one.value)]
+    templates = [
+        (one.value, template) for one in documents for template in pod_templates(one.value)
+    ]
     if not templates:
         click.echo(f"note: {shown(file)} holds no Pod and no Pod template", err=True)
-    for template in templates:
+    for document, template in templates:
         name = template.owner.partition("/")[2]
         context = replace(
             known,
             is_template=template.kind != "Pod",
             daemon_set=name if template.kind == "DaemonSet" else None,
         )
+        namespace = namespace_at(document, template.path)
+        context = basis.queues.of_pod(template.pod, context, basis.snapshot, namespace)
         yield template.owner, template.path, explained(template.pod, context, basis)
 
 

@@ -58,7 +58,7 @@ def kueue_option(function: _Function) -> _Function:
         "--kueue",
         is_flag=True,
         help="As in a namespace of Kueue's, where claims have no alternatives. A Pod's queue label "
-        "says so by itself.",
+        "says so by itself, and with --cluster its namespace does.",
     )(function)
 
 

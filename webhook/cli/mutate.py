@@ -25,6 +25,7 @@ from webhook.cli.inputs import (
     warn_of_strays,
 )
 from webhook.cli.outputs import json_text, report, yaml_text
+from webhook.cli.queues import namespace_at
 from webhook.jsonpatch import Drop, Edit, Extend, Patch, Path, Put, write
 from webhook.workloads import pod_templates
 
@@ -110,6 +111,8 @@ def _translate(document: Document, basis: Basis, known: Context) -> Patch | None
             is_template=template.kind != "Pod",
             nodes_first=template.kind == "DaemonSet",
         )
+        namespace = namespace_at(document.value, template.path)
+        context = basis.queues.of_pod(template.pod, context, basis.snapshot, namespace)
         explanation = explained(template.pod, context, basis)
         outcome = explanation.outcome
         report(outcome.warnings, "warning", template.owner)

@@ -32,6 +32,7 @@ from webhook.cli.saved import progress, saved_items
 from webhook.inventory.claim_facts import claim_facts, served_resource
 from webhook.inventory.claims import Offered, offered
 from webhook.inventory.facts import Json, node_facts
+from webhook.inventory.holders import BOUND
 from webhook.inventory.pod_facts import pod_facts
 from webhook.inventory.slice_facts import slice_facts
 from webhook.settings import ClusterPlace
@@ -39,9 +40,6 @@ from webhook.terms import CLAIMS_PATH, CLASSES_PATH, SLICES_PATH
 
 if TYPE_CHECKING:
     from webhook.kube.cluster import Cluster
-
-# Pods that hold devices: bound to a node and not done.
-_HOLDING = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +189,12 @@ def _not_known(market: Market, said: Context, given: Sequence[Offer]) -> Iterato
 
 
 def _not_counted(market: Market) -> Iterator[str]:
-    for row, reason in market.supply.unread.items():
-        yield f"devices of {row} are not counted: {reason}"
+    supply = market.supply
+    for row, reason in supply.broken.items():
+        yield f"no Pod starts whose claim names {row}: {reason}"
+    for row, reason in supply.unread.items():
+        if row not in supply.broken:
+            yield f"devices of {row} are not counted: {reason}"
 
 
 def _saved(table: Table, slices_file: str | None, claims_file: str | None) -> Offered | None:
@@ -233,7 +235,7 @@ def _of_cluster(place: ClusterPlace, table_file: str | None) -> _Found:
         priorities = priorities_of(cluster, served.table)
         try:
             nodes = [node_facts(node) for node in cluster.items("/api/v1/nodes")]
-            pods = cluster.items("/api/v1/pods", fieldSelector=_HOLDING)
+            pods = cluster.items("/api/v1/pods", fieldSelector=BOUND)
             with progress(pods, "Reading Pods") as bar:
                 offers = _offered(cluster, served.table)
                 supply = supply_of_nodes(served.table, nodes, map(pod_facts, bar), offers)
@@ -245,13 +247,23 @@ def _of_cluster(place: ClusterPlace, table_file: str | None) -> _Found:
 
 
 def _offered(cluster: Cluster, table: Table) -> Offered | None:
-    """Ask what drivers offer and claims hold, where a row can be claimed.
+    """Ask what drivers offer and claims hold; None where no row can be claimed and nobody may.
 
     Raises:
-        ApiError: That may not be seen.
+        ApiError: That may not be seen, and a row can be claimed.
     """
-    if not any(row.claim is not None for row in table.rows):
+    from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see webhook.cli.cluster
+
+    try:
+        return _all_offered(cluster)
+    except ApiError as error:
+        if any(row.claim is not None for row in table.rows) or not error.is_forbidden:
+            raise
+        click.echo(f"note: what claims hold is not known: {error.message}", err=True)
         return None
+
+
+def _all_offered(cluster: Cluster) -> Offered:
     classes = {one["metadata"]["name"]: served_resource(one) for one in _all(cluster, CLASSES_PATH)}
     return offered(
         map(slice_facts, _all(cluster, SLICES_PATH)),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from webhook.inventory.pod_facts import pod_facts
+from webhook.controllers.claim_texts import Refusal, Texts, judged
+from webhook.inventory.pod_facts import PodFacts, pod_facts
 from webhook.kube.cluster import Cluster, Json
 from webhook.kube.errors import ApiError, ClusterError
 from webhook.placement.templates import template
@@ -22,14 +23,17 @@ class Job:
     """What is to be written in a namespace; not changed any more once it was started.
 
     Attributes:
-        makes: ResourceClaimSpecs by the name of the template to make of each, in this order.
+        makes: By the name of a template to make, Pods that may bring along what it holds; both in
+            this order.
+        classes: The DeviceClasses that templates may ask for.
         nudges: Pod statuses to apply, by the Pod's uid.
         events: Events to create, by name.
         sweeps: Templates to delete if still no Pod names them.
     """
 
     namespace: str
-    makes: dict[str, Json] = field(default_factory=dict)
+    makes: dict[str, tuple[PodFacts, ...]] = field(default_factory=dict)
+    classes: frozenset[str] = frozenset()
     nudges: dict[str, Json] = field(default_factory=dict)
     events: dict[str, Json] = field(default_factory=dict)
     sweeps: list[str] = field(default_factory=list)
@@ -43,18 +47,24 @@ class Failure:
         kind: The same for the same cause, whatever else the words say: ``403 Forbidden``.
         text: The API server's own words.
         of_content: Whether other templates of the namespace may be made all the same.
-        leaving: Whether the namespace is being deleted, so that nothing of this matters.
+        leaving: Whether the namespace or the Pod is being deleted, so that nothing of this matters.
+        hangs: Whether there was no answer, so that whoever asks again may wait for as long.
     """
 
     kind: str
     text: str
     of_content: bool = False
     leaving: bool = False
+    hangs: bool = False
 
 
 _NO_ANSWER = Failure(
-    "no answer", "the API server has not answered; a webhook of others that it calls may hang"
+    "no answer",
+    "the API server has not answered; a webhook of others that it calls may hang",
+    hangs=True,
 )
+
+_GONE = Failure("gone", "the Pod that needs it is gone", of_content=True, leaving=True)
 
 
 @dataclass(slots=True)
@@ -65,6 +75,8 @@ class Done:
         made: Templates that are there now.
         found: Templates that somebody else had made.
         failed: Why others could not be made.
+        refused: Why others may not be made.
+        empty: Pods' texts (``PodFacts.claims``), each with a template that it has nothing for.
         nudged: Uids of Pods that need no further nudge.
         told: Names of Events that need not be told again.
         swept: Templates that are gone.
@@ -77,6 +89,8 @@ class Done:
     made: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
     failed: dict[str, Failure] = field(default_factory=dict)
+    refused: dict[str, Refusal] = field(default_factory=dict)
+    empty: list[tuple[str, str]] = field(default_factory=list)
     nudged: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     swept: list[str] = field(default_factory=list)
@@ -90,13 +104,17 @@ class Jobs:
 
     Args:
         cluster: Where it is done.
-        pool: Has the threads.
+        hands: Has the threads.
+        slow_hands: Has those for namespaces that hung last time: they take no hand of the others.
         ended: Called when a job has ended.
     """
 
-    def __init__(self, cluster: Cluster, pool: Executor, ended: Callable[[], None]) -> None:
+    def __init__(
+        self, cluster: Cluster, hands: Executor, slow_hands: Executor, ended: Callable[[], None]
+    ) -> None:
         self._cluster = cluster
-        self._pool = pool
+        self._hands = hands
+        self._slow_hands = slow_hands
         self._ended = ended
         self._running: dict[str, Future[Done]] = {}
 
@@ -104,9 +122,10 @@ class Jobs:
         """Tell whether a namespace's last job has not been taken back yet."""
         return namespace in self._running
 
-    def start(self, job: Job) -> None:
+    def start(self, job: Job, *, is_slow: bool) -> None:
         """Begin a job; its namespace must not be busy."""
-        future = self._running[job.namespace] = self._pool.submit(work, self._cluster, job)
+        hands = self._slow_hands if is_slow else self._hands
+        future = self._running[job.namespace] = hands.submit(work, self._cluster, job)
         future.add_done_callback(lambda _: self._ended())
 
     def results(self) -> list[Done]:
@@ -135,7 +154,11 @@ def work(cluster: Cluster, job: Job) -> Done:
 
 def _make(cluster: Cluster, job: Job, done: Done) -> None:
     """Make templates until the namespace itself refuses."""
-    for name, spec in job.makes.items():
+    texts = Texts(cluster, job.namespace)
+    for name, pods in job.makes.items():
+        spec = _brought(texts, name, pods, job.classes, done)
+        if spec is None:
+            continue
         try:
             cluster.create(_templates_of(job.namespace), template(name, spec, job.namespace))
         except ApiError as error:
@@ -154,6 +177,31 @@ def _make(cluster: Cluster, job: Job, done: Done) -> None:
             done.failed[name] = Failure(kind, f"{kind}: {bug}", of_content=True)
         else:
             done.made.append(name)
+
+
+def _brought(
+    texts: Texts,
+    name: str,
+    pods: Iterable[PodFacts],
+    classes: frozenset[str],
+    done: Done,
+) -> Json | None:
+    """Return what a template is to hold; None where no Pod brings it along, or it may not."""
+    for pod in pods:
+        brought = texts.of(pod)
+        if brought is None:
+            done.failed[name] = _GONE
+            continue
+        if name not in brought:
+            done.empty.append((pod.claims, name))
+            continue
+        done.failed.pop(name, None)
+        refusal = judged(brought[name], classes)
+        if refusal is None:
+            return brought[name]
+        done.refused[name] = refusal
+        return None
+    return None
 
 
 def _failure(error: ApiError) -> Failure:

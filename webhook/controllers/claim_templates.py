@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections import Counter as Counts
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
-
 from webhook.controllers.board import Board, Part
 from webhook.controllers.claim_jobs import Done, Job, Jobs
-from webhook.controllers.claim_sources import Sources
+from webhook.controllers.claim_metrics import ClaimTemplateMetrics
+from webhook.controllers.claim_sources import Judged, Sources
 from webhook.controllers.claim_tries import Tries
-from webhook.controllers.claim_words import Cause, Stuck, Why, condition, nudge, stuck, told
+from webhook.controllers.claim_words import (
+    Stuck,
+    Why,
+    blind,
+    condition,
+    nudge,
+    odd,
+    stuck,
+    told,
+)
 from webhook.controllers.pod_events import event_name, warning_event
 from webhook.controllers.world import World
-from webhook.inventory.claim_needs import Past, claim_needs
+from webhook.inventory.claim_needs import ClaimNeeds, Past, TemplateFacts, claim_needs
 from webhook.inventory.pod_facts import PodFacts
 from webhook.kube.cluster import Cluster
 from webhook.kube.errors import ClusterError
@@ -30,48 +37,13 @@ _BUSY_S = 0.5
 # A Pod that has waited for so long is told why; before, its template is just being made.
 _TOLD_AFTER_S = 5.0
 
-# Templates, statuses and Events, of each, in one job; the rest follows in the next ones.
+# Pods to read for templates, statuses and Events, of each, in one job; the next ones have the rest.
 _PORTION = 100
 
 _NUMBER = re.compile(r"\d+", re.ASCII)
 
 # The last version of Kubernetes that pauses before it looks for a template again.
 _PAUSING = (1, 35)
-
-
-class ClaimTemplateMetrics:
-    """The loop's own series."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._writes = Counter(
-            "gpuspec_claim_template_writes_total",
-            "ResourceClaimTemplates made and swept, what could not be made, Pods nudged and told.",
-            ["write"],
-            registry=registry,
-        )
-        self._waiting = Gauge(
-            "gpuspec_claim_template_waiting_pods",
-            "Pods that wait for a ResourceClaimTemplate right now, by why it is not there.",
-            ["why"],
-            registry=registry,
-        )
-
-    def wrote(self, done: Done) -> None:
-        """Count what came of a job."""
-        for write, names in (
-            ("made", done.made),
-            ("failed", done.failed),
-            ("swept", done.swept),
-            ("nudged", done.nudged),
-            ("told", done.told),
-        ):
-            self._writes.labels(write).inc(len(names))
-
-    def waits(self, causes: Iterable[Cause]) -> None:
-        """Remember how many Pods wait for what."""
-        counts = Counts(cause.why for cause in causes)
-        for why in Why:
-            self._waiting.labels(why.value).set(counts[why])
 
 
 class _Drafts(dict[str, Job]):
@@ -134,46 +106,71 @@ class ClaimTemplateLoop:
     def run(self, now: datetime) -> float:
         """Take back what was done in each namespace, and start what is to be done there."""
         world = self._world
-        if not world.ready(world.tables, world.pods, world.templates):
-            return 1.0
         steady = self._monotonic()
         for done in self._jobs.results():
             self._note(done, steady)
-        if world.blind(world.pods, world.templates):
+        looked_at = world.pods, world.templates
+        if trouble := world.blind(*looked_at) or world.never_seen(world.tables):
             # What is not seen is not judged. After an outage everything is tried again at once.
             self._tries = Tries()
+            self._board.post(self.name, Part((blind(trouble),)))
             return 1.0
-        needs = claim_needs(
-            world.pods.held().values(),
-            self._tries.there(world.templates.held().values(), steady),
-            self._past,
-            now=steady,
-            grace_s=self._grace_s,
+        if not world.ready(world.tables, *looked_at):
+            return 1.0
+        needs = self._needs(steady)
+        judged = self._sources.judge(
+            needs.missing, world.tables.held(), self._tries.why(needs.missing, steady)
         )
-        self._past = needs.past
-        self._tries.keep(needs.missing.keys())
-        judged = self._sources.judge(needs.missing, world.tables.held(), self._tries.failures)
         waiting = [stuck(one, judged.causes) for one in needs.waiting]
+        waiting += [
+            Stuck(pod, _TOLD_AFTER_S, name, odd())
+            for (_, name), pods in needs.odd.items()
+            for pod in pods
+        ]
         long = [one for one in waiting if one.seconds >= _TOLD_AFTER_S]
         self._metrics.waits(one.cause for one in waiting)
         said = condition(one for one in long if one.cause.why is not Why.LEAVING)
         self._board.post(self.name, Part((said,)))
         jobs = _Drafts()
-        for namespace, name in self._tries.due(judged.specs, steady):
-            makes = jobs[namespace].makes
-            if len(makes) < _PORTION:
-                makes[name] = judged.specs[namespace, name]
+        self._draft_makes(judged, jobs, steady)
         for namespace, name in needs.idle:
             jobs[namespace].sweeps.append(name)
         self._draft_nudges(needs.late, jobs, now)
         self._draft_events(long, jobs, now)
         for namespace, job in jobs.items():
             if not self._jobs.is_busy(namespace) and self._tries.may_work(namespace, steady):
-                self._jobs.start(job)
+                self._jobs.start(job, is_slow=self._tries.is_slow(namespace))
         nudges = needs.past.late.keys() - self._nudged if self._pausing is not False else ()
         if needs.missing or nudges:
             return _BUSY_S
         return max(_BUSY_S, min(_LOOK_S, self._grace_s, self._tries.seconds_assumed(steady)))
+
+    def _needs(self, steady: float) -> ClaimNeeds:
+        """Look at Pods and templates, and forget what is about none of them any more."""
+        seen = self._world.templates.held().values()
+        unseen = self._tries.unseen({one.key for one in seen}, steady)
+        needs = claim_needs(
+            self._world.pods.held().values(),
+            [*seen, *(TemplateFacts(key, is_ours=False) for key in unseen)],
+            self._past,
+            now=steady,
+            grace_s=self._grace_s,
+        )
+        self._past = needs.past
+        self._tries.keep(needs.missing.keys(), needs.namespaces)
+        self._logged = {key: one for key, one in self._logged.items() if key in needs.namespaces}
+        return needs
+
+    def _draft_makes(self, judged: Judged, jobs: _Drafts, steady: float) -> None:
+        """Ask for what is due, of as many Pods as one job may read."""
+        left: dict[str, int] = {}
+        for key in self._tries.due(judged.askable, steady):
+            namespace, name = key
+            pods = judged.askable[key][: left.get(namespace, _PORTION)]
+            if pods:
+                job = jobs[namespace]
+                job.makes[name], job.classes = pods, judged.classes
+                left[namespace] = left.get(namespace, _PORTION) - len(pods)
 
     def _draft_nudges(self, late: Iterable[PodFacts], jobs: _Drafts, now: datetime) -> None:
         """Touch each Pod once for which Kubernetes pauses though its templates are there."""
@@ -190,7 +187,7 @@ class ClaimTemplateLoop:
         named = {
             event_name(one.pod, f"{one.template} {one.cause.kind}"): one
             for one in long
-            if one.cause.why in {Why.REFUSED, Why.FAILED}
+            if one.cause.why not in {Why.LEAVING, Why.UNANSWERED}
         }
         self._told &= named.keys()
         for name, one in named.items():
@@ -215,6 +212,9 @@ class ClaimTemplateLoop:
         """Remember what came of a job, count it and log it."""
         self._complain(done)
         self._tries.note(done, steady)
+        if not done.problems and not self._tries.is_refused(done.namespace):
+            self._logged.pop(done.namespace, None)
+        self._sources.note(done)
         used = {(done.namespace, name) for name in (*done.swept, *done.used)}
         self._past = self._past.used_just_now(used)
         self._nudged |= set(done.nudged)
@@ -225,7 +225,7 @@ class ClaimTemplateLoop:
                 self._log.info(f"claim template {what}", namespace=done.namespace, template=name)
 
     def _complain(self, done: Done) -> None:
-        """Log what went wrong in a namespace, once for every new reason."""
+        """Log what went wrong in a namespace: every new reason once, until all went well again."""
         for name, failure in done.failed.items():
             former = self._tries.failures.get((done.namespace, name))
             if not failure.leaving and (former is None or former.kind != failure.kind):

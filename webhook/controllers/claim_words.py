@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -21,12 +21,16 @@ _CUT = 300
 
 
 class Why(StrEnum):
-    """Why a template is not there."""
+    """Why a template is not there, or (``ODD``) is not what it should be."""
 
     REFUSED = "refused"
     FAILED = "failed"
     LEAVING = "leaving"
+    ODD = "odd"
     UNANSWERED = "unanswered"
+
+
+_MATTERS = {Why.REFUSED: "is not made", Why.ODD: "is not what its name says"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,20 @@ def refused(what: str) -> Cause:
     return Cause(Why.REFUSED, what, clause)
 
 
+def unknown_class(what: str, unread: Collection[str]) -> Cause:
+    """Say that no table asks for a DeviceClass; ``unread`` tables may, for all that is known."""
+    if not unread:
+        return Cause(Why.REFUSED, what, f"{what}; it is made as soon as one does")
+    whose = f"{few(sorted(unread))} cannot be read: gpuspec doctor tells why; it is tried again"
+    return Cause(Why.FAILED, f"{what} unread", f"{what}, and {whose}")
+
+
+def odd() -> Cause:
+    """Say that a template holds something else than its name is the hash of."""
+    said = "somebody made it with other content; delete it, and it is made as it should be"
+    return Cause(Why.ODD, "odd", said)
+
+
 def failed(failure: Failure) -> Cause:
     """Say that the API server does not take it."""
     why = Why.LEAVING if failure.leaving else Why.FAILED
@@ -88,8 +106,14 @@ def stuck(waiting: Waiting, causes: Mapping[TemplateKey, Cause]) -> Stuck:
 
 def told(one: Stuck) -> str:
     """Return what the Event of a Pod says."""
-    made = "is not made" if one.cause.why is Why.REFUSED else "cannot be made"
-    return f"ResourceClaimTemplate {one.template} {made}: {one.cause.clause}"
+    matter = _MATTERS.get(one.cause.why, "cannot be made")
+    return f"ResourceClaimTemplate {one.template} {matter}: {one.cause.clause}"
+
+
+def blind(trouble: str) -> Condition:
+    """Return that nobody can tell whether Pods wait, and why."""
+    said = f"what cannot be seen is neither made nor swept: {trouble}"
+    return Condition(CLAIM_TEMPLATES, "Unknown", "CannotFollow", said)
 
 
 def condition(waiting: Iterable[Stuck]) -> Condition:
@@ -101,7 +125,7 @@ def condition(waiting: Iterable[Stuck]) -> Condition:
         said = "no Pod waits for a ResourceClaimTemplate"
         return Condition(CLAIM_TEMPLATES, "True", "NothingWaits", said)
     lines = (
-        f"namespace {namespace}: {_pods(len(group))}, {group[0].cause.clause[:_CUT]}"
+        f"namespace {namespace}: {_said(group)}"
         for (namespace, _), group in sorted(groups.items(), key=lambda one: -len(one[1]))
     )
     return Condition(CLAIM_TEMPLATES, "False", "PodsWait", few(lines, "\n"))
@@ -122,6 +146,13 @@ def nudge(pod: PodFacts, now: datetime) -> Json:
         "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
         "status": {"conditions": [made]},
     }
+
+
+def _said(alike: Sequence[Stuck]) -> str:
+    first = alike[0]
+    if first.cause.why is Why.ODD:
+        return told(first)
+    return f"{_pods(len(alike))}, {first.cause.clause[:_CUT]}"
 
 
 def _pods(count: int) -> str:

@@ -17,7 +17,8 @@ _MESSAGE_CHARACTERS = 1024
 
 def event_name(pod: PodFacts, cause: str) -> str:
     """Return the name of the Event that tells a Pod about a cause."""
-    digest = hashlib.sha256(f"{pod.uid} {cause}".encode()).hexdigest()[:16]
+    told = f"{pod.uid} {cause}".encode(errors="backslashreplace")
+    digest = hashlib.sha256(told).hexdigest()[:16]
     return f"{pod.name[:_NAME_CHARACTERS].rstrip('.-')}.{digest}"
 
 
@@ -37,9 +38,14 @@ def warning_event(name: str, pod: PodFacts, reason: str, message: str, now: date
         },
         "type": "Warning",
         "reason": reason,
-        "message": message[:_MESSAGE_CHARACTERS],
+        "message": writable(message)[:_MESSAGE_CHARACTERS],
         "source": {"component": CONTROLLER_NAME},
         "firstTimestamp": time,
         "lastTimestamp": time,
         "count": 1,
     }
+
+
+def writable(text: str) -> str:
+    """Return a text as UTF-8 can hold it: users' JSON may have half characters."""
+    return text.encode(errors="backslashreplace").decode()

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from webhook.controllers.board import Board
 from webhook.controllers.tables import Loaded, TableHeld, loaded
-from webhook.controllers.world import Mirror, World
-from webhook.inventory.claims import offered
-from webhook.inventory.conditions import Condition, accepted, following, merged, ready
+from webhook.controllers.world import World
+from webhook.inventory.claims import Offered, offered
+from webhook.inventory.conditions import (
+    Condition,
+    accepted,
+    following,
+    merged,
+    ready,
+    uncounted,
+)
 from webhook.inventory.status import Survey
 from webhook.kube.cluster import Cluster
 from webhook.kube.errors import ApiError
@@ -41,7 +48,7 @@ class _Written:
 class _Counted:
     """What a table matches, and the state of the cluster that it was counted in."""
 
-    state: tuple[int, ...]
+    state: tuple[object, ...]
     content: Content
     conditions: tuple[Condition, ...]
 
@@ -51,6 +58,7 @@ class TableStatusLoop:
 
     A status is written when its content changed, and every 60 s so that admission knows it for
     fresh. What cannot be seen any more is not renewed: it grows stale, and admission forgets it.
+    Where DRA drivers and claims were never seen, all else is counted.
     Tables that are not in use have a status, too: an admin can apply a candidate under another
     name and look at what it matches before it serves.
 
@@ -59,15 +67,25 @@ class TableStatusLoop:
         world: What is looked at.
         in_use: The name of the table that serves: the other loops' parts belong to it.
         board: What the other loops say.
+        monotonic: Seconds that nobody can set, by which slow selectors are told.
     """
 
     name = "table-status"
 
-    def __init__(self, cluster: Cluster, world: World, *, in_use: str, board: Board) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        world: World,
+        *,
+        in_use: str,
+        board: Board,
+        monotonic: Callable[[], float],
+    ) -> None:
         self._cluster = cluster
         self._world = world
         self._in_use = in_use
         self._board = board
+        self._monotonic = monotonic
         self._surveys: dict[bytes, Survey] = {}
         self._counted: dict[bytes, _Counted] = {}
         self._written: dict[str, _Written] = {}
@@ -76,36 +94,47 @@ class TableStatusLoop:
         """Write every status that differs from what it should be.
 
         Raises:
-            ClusterError: One of them was refused; the others are written all the same.
+            Exception: One of them was refused, or cannot be counted; the others are written all
+                the same.
         """
         world = self._world
-        if not world.ready(*self._looked_at):
+        may_come = [one for one in self._counted_in if not one.synced and not one.trouble]
+        if not world.ready(world.tables) or may_come:
             return 1.0
         tables = world.tables.held().values()
         self._forget_all_but(tables)
-        blind = world.blind(*self._looked_at)
-        refused: ApiError | None = None
+        failed: Exception | None = None
         for table in tables:
             try:
-                self._write(table, self._content(table, blind), now, holds=not blind)
-            except ApiError as error:
-                if not error.is_not_found:  # deleted meanwhile
-                    refused = error
-        if refused is not None:
-            raise refused
+                content, holds = self._content(table)
+            except Exception as bug:  # noqa: BLE001 -- one table must not end the others' work
+                failed = bug
+                content, holds = self._uncounted(table, f"{type(bug).__name__}: {bug}"), False
+            try:
+                self._write(table, content, now, holds=holds)
+            except Exception as error:  # noqa: BLE001 -- see above
+                is_gone = isinstance(error, ApiError) and error.is_not_found  # deleted meanwhile
+                failed = failed if is_gone else error
+        if failed is not None:
+            raise failed
         return _LOOK_S
 
     @property
-    def _looked_at(self) -> tuple[Mirror, ...]:
-        return self._world.tables, *self._counted_in
+    def _counted_in(self) -> tuple[Reflector[Any], ...]:
+        return self._world.nodes, self._world.pods, *self._drivers
 
     @property
-    def _counted_in(self) -> tuple[Reflector[Any], ...]:
-        world = self._world
-        return world.nodes, world.pods, world.slices, world.classes, world.claims
+    def _drivers(self) -> tuple[Reflector[Any], ...]:
+        return self._world.slices, self._world.classes, self._world.claims
 
-    def _content(self, table: TableHeld, blind: str) -> Content:
-        """Return a status without its times; ``conditions`` as values, to be merged."""
+    def _content(self, table: TableHeld) -> tuple[Content, bool]:
+        """Return a status without its times, and whether all of it holds now.
+
+        ``conditions`` are values, to be merged.
+        """
+        world = self._world
+        if trouble := world.never_seen(world.nodes, world.pods):
+            return self._uncounted(table, trouble), False
         found = loaded(table.text)
         content: Content = {
             "observedGeneration": table.generation,
@@ -115,28 +144,54 @@ class TableStatusLoop:
             "unmatchedNodes": None,
             "missingDeviceClasses": [],
         }
-        conditions = [accepted(found.problems), following(blind)]
+        has_claims = found.table is not None and any(row.claim for row in found.table.rows)
+        unseen = world.never_seen(*self._drivers)
+        drivers = self._drivers if has_claims and not unseen else ()
+        blind = world.blind(world.tables, world.nodes, world.pods, *drivers)
+        followed = following(
+            blind,
+            uncounted=unseen if has_claims else "",
+            beside=world.blind(*self._drivers, world.templates, world.daemons),
+        )
+        conditions = [accepted(found.problems), followed]
         if found.table is not None:
-            counted = self._count(table, found)
+            counted = self._count(table, found, None if unseen else self._offers)
             conditions += counted.conditions
             content |= counted.content
+        return self._with_parts(table, content, conditions), not blind
+
+    def _uncounted(self, table: TableHeld, why: str) -> Content:
+        """Return of a status what there is to say without counting; what was counted stays."""
+        conditions = [accepted(loaded(table.text).problems), uncounted(why)]
+        return self._with_parts(table, {}, conditions)
+
+    def _with_parts(
+        self, table: TableHeld, content: Content, conditions: list[Condition]
+    ) -> Content:
+        """Add what the other loops say, which belongs to the table in use."""
         if table.name == self._in_use:
             conditions += self._board.conditions()
             content |= self._board.fields()
-        content["conditions"] = conditions
-        return content
+        return content | {"conditions": conditions}
 
-    def _count(self, table: TableHeld, found: Loaded) -> _Counted:
+    def _offers(self) -> Offered:
+        world = self._world
+        return offered(
+            world.slices.held().values(), world.classes.held(), world.claims.held().values()
+        )
+
+    def _count(
+        self, table: TableHeld, found: Loaded, offers: Callable[[], Offered] | None
+    ) -> _Counted:
         """Count what a table matches, unless nothing has changed since that was done."""
         world = self._world
-        state = tuple(one.changes for one in self._counted_in)
+        state = *(one.changes for one in self._counted_in), offers is None
         counted = self._counted.get(table.text)
         if counted is None or counted.state != state:
-            offers = offered(
-                world.slices.held().values(), world.classes.held(), world.claims.held().values()
-            )
             status = self._survey(table, found).status(
-                world.nodes.held().values(), world.pods.held().values(), offers
+                world.nodes.held().values(),
+                world.pods.held().values(),
+                None if offers is None else offers(),
             )
             content = status.to_json()
             content["rowCount"] = len(status.rows)
@@ -148,7 +203,7 @@ class TableStatusLoop:
         if survey is None:
             if found.table is None:
                 raise AssertionError(table.name)  # asked only of tables that were read
-            survey = self._surveys[table.text] = Survey(found.table)
+            survey = self._surveys[table.text] = Survey(found.table, self._monotonic)
         return survey
 
     def _write(self, table: TableHeld, content: Content, now: datetime, *, holds: bool) -> None:

@@ -61,4 +61,6 @@ def loaded(text: bytes) -> Loaded:
         table = load_table_text(text)
     except GpuspecError as error:
         return Loaded(None, None, error.problems)
+    except Exception as bug:  # noqa: BLE001 -- a bug about one table must not end the others' work
+        return Loaded(None, None, (Problem(f"it cannot be read: {type(bug).__name__}: {bug}"),))
     return Loaded(table, Matcher(table))

@@ -9,14 +9,15 @@ from typing import Protocol
 
 from webhook.controllers.tables import TableHeld, table_held
 from webhook.inventory.claim_facts import ClaimFacts, claim_facts, served_resource
-from webhook.inventory.claim_needs import TemplateKey
+from webhook.inventory.claim_needs import TemplateFacts
 from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
-from webhook.inventory.facts import NodeFacts, node_facts
+from webhook.inventory.facts import NodeFacts, mapping, node_facts
 from webhook.inventory.pod_facts import PodFacts, pod_facts
 from webhook.inventory.slice_facts import SliceFacts, slice_facts
 from webhook.kube.cluster import Cluster, Json
 from webhook.kube.errors import UnreachableError
 from webhook.kube.reflector import Collection, Reflector
+from webhook.placement.templates import template_name
 from webhook.terms import (
     CLAIMS_PATH,
     CLASSES_PATH,
@@ -79,9 +80,10 @@ class World:
         self.claims: Reflector[ClaimFacts] = Reflector(
             cluster, Collection(CLAIMS_PATH), claim_facts, changed=changed, troubled=troubled
         )
-        self.templates: Reflector[TemplateKey] = Reflector(
+        # Those without our label, too: one of our names may not be made beside it.
+        self.templates: Reflector[TemplateFacts] = Reflector(
             cluster,
-            Collection(TEMPLATES_PATH, {"labelSelector": TEMPLATE_LABEL}),
+            Collection(TEMPLATES_PATH),
             _template,
             changed=changed,
             troubled=troubled,
@@ -107,6 +109,11 @@ class World:
         return not missing
 
     @staticmethod
+    def never_seen(*mirrors: Mirror) -> str:
+        """Return why mirrors were not seen completely even once; "" where they were, or may be."""
+        return next((one.trouble for one in mirrors if one.trouble and not one.synced), "")
+
+    @staticmethod
     def blind(*mirrors: Mirror) -> str:
         """Return why mirrors no longer show what is there; "" while they do."""
         return next((one.trouble for one in mirrors if one.trouble), "")
@@ -121,10 +128,15 @@ class World:
             threading.Thread(target=one.run, args=(stopping,), name=one.path, daemon=True).start()
 
 
-def _template(one: Json) -> TemplateKey | None:
-    """Keep the templates that are called as ours are; nobody else's is ever swept."""
-    namespace, name = str(one["metadata"].get("namespace")), str(one["metadata"]["name"])
-    return (intern(namespace), name) if is_template_name(name) else None
+def _template(one: Json) -> TemplateFacts | None:
+    """Keep the templates that are called as ours are."""
+    metadata = mapping(one.get("metadata"))
+    namespace, name = str(metadata.get("namespace")), str(metadata.get("name"))
+    if not is_template_name(name):
+        return None
+    spec = mapping(mapping(one.get("spec")).get("spec"))
+    is_ours = TEMPLATE_LABEL in mapping(metadata.get("labels"))
+    return TemplateFacts((intern(namespace), name), is_ours, template_name(spec) == name)
 
 
 def _pod(pod: Json) -> PodFacts | None:

@@ -15,9 +15,15 @@ Pool = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ClaimFacts:
-    """The devices that a claim holds: driver, pool and device of each."""
+    """The devices that a claim holds.
+
+    Attributes:
+        devices: Driver, pool and device of each.
+        node: Where they are, "" where they are on no single node.
+    """
 
     devices: tuple[tuple[str, str, str], ...]
+    node: str = ""
 
 
 def claim_facts(claim: Json) -> ClaimFacts | None:
@@ -31,7 +37,7 @@ def claim_facts(claim: Json) -> ClaimFacts | None:
         for result in mappings(mapping(allocation.get("devices")).get("results"))
         if result.get("adminAccess") is not True
     )
-    return ClaimFacts(devices) if devices else None
+    return ClaimFacts(devices, _node(allocation)) if devices else None
 
 
 def held_by(claims: Iterable[ClaimFacts]) -> Mapping[Pool, AbstractSet[str]]:
@@ -46,6 +52,18 @@ def held_by(claims: Iterable[ClaimFacts]) -> Mapping[Pool, AbstractSet[str]]:
 def served_resource(device_class: Json) -> str:
     """Return the extended resource that a raw DeviceClass serves, "" where it serves none."""
     return intern(_text(mapping(device_class.get("spec")), "extendedResourceName"))
+
+
+def _node(allocation: Json) -> str:
+    """Return the one node that an allocation names, as it does for devices that nodes have."""
+    terms = list(mappings(mapping(allocation.get("nodeSelector")).get("nodeSelectorTerms")))
+    fields = [one for term in terms for one in mappings(term.get("matchFields"))]
+    names = [name for one in fields for name in one.get("values") or () if _is_name(one)]
+    return intern(str(names[0])) if len(terms) == len(names) == 1 else ""
+
+
+def _is_name(requirement: Json) -> bool:
+    return requirement.get("key") == "metadata.name" and requirement.get("operator") == "In"
 
 
 def _text(value: Json, part: str) -> str:

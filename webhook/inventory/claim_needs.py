@@ -10,6 +10,21 @@ from webhook.inventory.pod_facts import PodFacts
 TemplateKey = tuple[str, str]
 """Namespace and name of a ResourceClaimTemplate."""
 
+
+@dataclass(frozen=True, slots=True)
+class TemplateFacts:
+    """What is kept of a ResourceClaimTemplate that is called as ours are.
+
+    Attributes:
+        is_ours: Whether it has our label; nobody else's is ever swept.
+        is_true: Whether it holds what its name is the hash of.
+    """
+
+    key: TemplateKey
+    is_ours: bool = True
+    is_true: bool = True
+
+
 # After a template was made. Kubernetes sees it within that time, and needs no nudge if it is not
 # pausing just then.
 _NUDGE_AFTER_S = 0.5
@@ -59,7 +74,10 @@ class ClaimNeeds:
         missing: Templates that are needed and not there, with the Pods that need them.
         waiting: The Pods that cannot get their claims for that.
         late: Pods that waited and still have no claim though their templates are there now.
-        idle: Templates that no Pod has named for the grace time.
+        idle: Templates of ours that no Pod has named for the grace time.
+        odd: Those that hold something else than their name says, with the Pods that may get claims
+            from them.
+        namespaces: All in which there are Pods or templates.
         past: For the next look.
     """
 
@@ -67,12 +85,14 @@ class ClaimNeeds:
     waiting: tuple[Waiting, ...]
     late: tuple[PodFacts, ...]
     idle: tuple[TemplateKey, ...]
+    odd: Mapping[TemplateKey, tuple[PodFacts, ...]]
+    namespaces: frozenset[str]
     past: Past
 
 
 def claim_needs(
     pods: Iterable[PodFacts],
-    templates: Collection[TemplateKey],
+    templates: Collection[TemplateFacts],
     past: Past,
     *,
     now: float,
@@ -90,6 +110,8 @@ def claim_needs(
         now: The present by the steady clock.
         grace_s: How long a template stays that no Pod names.
     """
+    there = {one.key for one in templates}
+    odd: dict[TemplateKey, list[PodFacts]] = {one.key: [] for one in templates if not one.is_true}
     used: set[TemplateKey] = set()
     missing: dict[TemplateKey, list[PodFacts]] = {}
     waiting: list[Waiting] = []
@@ -101,7 +123,9 @@ def claim_needs(
         used.update(keys)
         if pod.node:
             continue
-        absent = [key for key in keys if key not in templates]
+        for key in odd.keys() & keys if odd else ():
+            odd[key].append(pod)
+        absent = [key for key in keys if key not in there]
         for key in absent:
             missing.setdefault(key, []).append(pod)
         if not pod.unclaimed:
@@ -111,12 +135,15 @@ def claim_needs(
             waiting.append(Waiting(pod, tuple(name for _, name in absent), seconds))
         elif pod.uid in past.late or pod.uid in past.waiting or not past.is_known:
             late[pod.uid] = pod, past.late.get(pod.uid, now)
-    unused = {key: past.unused.get(key, now) for key in templates if key not in used}
+    ours = (one.key for one in templates if one.is_ours)
+    unused = {key: past.unused.get(key, now) for key in ours if key not in used}
     return ClaimNeeds(
         missing={key: tuple(found) for key, found in missing.items()},
         waiting=tuple(waiting),
         late=tuple(pod for pod, since in late.values() if now - since >= _NUDGE_AFTER_S),
         idle=tuple(key for key, since in unused.items() if now - since >= grace_s),
+        odd={key: tuple(found) for key, found in odd.items() if found},
+        namespaces=frozenset(namespace for namespace, _ in used | there),
         past=Past(
             waiting={one.pod.uid: now - one.seconds for one in waiting},
             late={uid: since for uid, (_, since) in late.items()},

@@ -7,31 +7,36 @@ from collections.abc import Iterator, Sequence
 from selection_spec.denial import few
 from selection_spec.errors import Level, Problem
 from selection_spec.rows import CLAIMS, Claim, Row
-from webhook.inventory.claims import Given, Offered, Recognised
+from webhook.inventory.broken import refusal
+from webhook.inventory.claims import Offered, Recognised
+from webhook.inventory.given import Given
+from webhook.inventory.holders import Hold, plugin_resources
 from webhook.inventory.kinds import Tally
 from webhook.inventory.problems import severity, share
 
 _SHOWN = 3
 
 
-def claim_problems(row: Row, offers: Offered, found: Recognised) -> Iterator[Problem]:
-    """Yield what is wrong with a claim by itself: its class, its selectors, what it recognises."""
+def class_problems(row: Row, offers: Offered) -> Iterator[Problem]:
+    """Yield that the DeviceClass of a claim does not exist."""
     claim = row.claim
-    if claim is None:
+    if claim is None or offers.classes is None or claim.device_class in offers.classes:
         return
-    if offers.classes is not None and claim.device_class not in offers.classes:
-        hint = f"there is {few(sorted(offers.classes))}" if offers.classes else "there is none"
-        yield Problem(f"DeviceClass {claim.device_class} does not exist", hint=hint, rule="C3")
+    hint = f"there is {few(sorted(offers.classes))}" if offers.classes else "there is none"
+    yield Problem(f"DeviceClass {claim.device_class} does not exist", hint=hint, rule="C3")
+
+
+def claim_problems(row: Row, found: Recognised) -> Iterator[Problem]:
+    """Yield what is wrong with what a claim recognises."""
+    claim = row.claim
+    if claim is None or refusal(claim.selectors):
+        return
     if found.unread:
         text = f"a selector of the claim cannot be read here: {found.unread}"
         hint = "the devices that it recognises are not counted"
         yield Problem(text, hint=hint, level=Level.WARNING)
     elif not found.devices and not found.failing:
         yield _nothing(claim, found)
-    for reason, count in found.failing.most_common(_SHOWN):
-        text = f"a selector of the claim fails on {_devices(count)}: {reason}"
-        hint = "Kubernetes schedules no Pod that meets one; guard it: .?name.orValue(...)"
-        yield Problem(text, hint=hint, rule="C3")
     for other, count in found.beside.most_common(_SHOWN):
         are = "is" if count == 1 else "are"
         yield Problem(
@@ -39,6 +44,18 @@ def claim_problems(row: Row, offers: Offered, found: Recognised) -> Iterator[Pro
             hint="give products, or selectors that tell them apart",
             level=Level.WARNING,
         )
+
+
+def selector_problems(row: Row, found: Recognised) -> Iterator[Problem]:
+    """Yield the selectors for which no Pod starts whose claim names a row (C3)."""
+    if refused := refusal(row.claim.selectors if row.claim is not None else ()):
+        text = f"the API server does not take a selector of the claim: {refused}"
+        yield Problem(text, hint="no Pod starts whose claim names this row: mend it", rule="C3")
+        return
+    for reason, count in found.failing.most_common(_SHOWN):
+        text = f"a selector of the claim fails on {_devices(count)}: {reason}"
+        hint = "Kubernetes schedules no Pod that meets one; guard it: .?name.orValue(...)"
+        yield Problem(text, hint=hint, rule="C3")
 
 
 def place_problems(row: Row, tallies: Sequence[Tally], gets: Given) -> Iterator[Problem]:
@@ -69,13 +86,51 @@ def place_problems(row: Row, tallies: Sequence[Tally], gets: Given) -> Iterator[
             hint="does the DRA driver run there?",
             level=severity(bare, nodes),
         )
-    if by_plugin and row.pool == CLAIMS:
-        have = "has" if by_plugin == 1 else "have"
+
+
+def twice_problems(row: Row, gets: Given) -> Iterator[Problem]:
+    """Yield where a device plugin gives out what the row gets from drivers, or did so before."""
+    resource = few(plugin_resources(row))
+    if gets.twice:
+        have = "has" if gets.twice == 1 else "have"
         yield Problem(
-            f"{share(by_plugin, nodes)} {have} {row.resource} of a device plugin too",
-            hint="stop it there: both would hand out the same cards",
-            level=Level.WARNING,
+            f"{share(gets.twice, gets.nodes + len(gets.astray))} {have} {resource} of a device "
+            "plugin too",
+            hint="stop it there: both hand out the same cards",
         )
+    if gets.held:
+        by = "claims" if row.pool == CLAIMS else "a DRA driver"
+        whose = "whose devices are given out by"
+        yield Problem(
+            f"{pods_hold(gets.held, resource)} on {_nodes(gets.held_on)} {whose} {by}",
+            hint="let them end first, for the same cards are given out again",
+        )
+
+
+def claims_stay(row: Row, hold: Hold, nodes: int) -> Problem:
+    """Say that claims still hold devices which a device plugin gives out.
+
+    Args:
+        row: A row that gets devices from a device plugin.
+        hold: What claims hold on its nodes.
+        nodes: On how many of these.
+    """
+    return Problem(
+        f"{claims_hold(hold.holders)} on {_nodes(nodes)} whose devices a device plugin gives out "
+        f"as {row.resource}",
+        hint="let their Pods end first, for the same cards are given out again",
+    )
+
+
+def pods_hold(count: int, resource: str) -> str:
+    """Say that so many Pods are still there that hold an extended resource of a device plugin."""
+    hold = "1 Pod still holds" if count == 1 else f"{count} Pods still hold"
+    return f"{hold} {resource}"
+
+
+def claims_hold(count: int) -> str:
+    """Say that so many claims are still there."""
+    return "1 claim still holds devices" if count == 1 else f"{count} claims still hold devices"
 
 
 def _nothing(claim: Claim, found: Recognised) -> Problem:
@@ -89,6 +144,10 @@ def _nothing(claim: Claim, found: Recognised) -> Problem:
 
 def _devices(count: int) -> str:
     return "1 device" if count == 1 else f"{count} devices"
+
+
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count} nodes"
 
 
 def _of(count: int, devices: int) -> str:

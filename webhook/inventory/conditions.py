@@ -41,11 +41,29 @@ def accepted(problems: Sequence[Problem]) -> Condition:
     return Condition(ACCEPTED, "False", "Invalid", few(lines, "\n"))
 
 
-def following(trouble: str) -> Condition:
-    """Return whether nodes, Pods and tables can be followed, by why they cannot."""
-    if not trouble:
-        return Condition(FOLLOWING, "True", "UpToDate", "every change of the cluster is seen")
-    return Condition(FOLLOWING, "False", "CannotFollow", f"counts are of earlier: {trouble}")
+def following(trouble: str = "", *, uncounted: str = "", beside: str = "") -> Condition:
+    """Return whether the cluster can be followed.
+
+    Args:
+        trouble: Why what was counted cannot be seen any more; "" while it can.
+        uncounted: Why what DRA drivers offer was never seen; "" where it was.
+        beside: Why something cannot be seen that this status does not count.
+    """
+    said = ""
+    if trouble:
+        said = f"counts are of earlier: {trouble}"
+    elif uncounted:
+        said = f"devices of DRA drivers are not counted: {uncounted}"
+    elif beside:
+        said = f"counts hold, but what depends on the following stands still: {beside}"
+    if said:
+        return Condition(FOLLOWING, "False", "CannotFollow", said)
+    return Condition(FOLLOWING, "True", "UpToDate", "every change of the cluster is seen")
+
+
+def uncounted(why: str) -> Condition:
+    """Return that nothing of a table could be counted, and why."""
+    return Condition(FOLLOWING, "False", "CannotCount", f"nothing is counted: {why}")
 
 
 def ready(status: TableStatus) -> Condition:

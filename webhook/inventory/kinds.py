@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from selection_spec.labels import ARCH_LABEL, OS_LABEL, Operator
@@ -68,7 +68,8 @@ class Tally:
     free: dict[str, int] = field(default_factory=dict)
 
 
-Held = Mapping[str, Mapping[str, int]]
+Held = Callable[[str, str], int]
+"""How many devices of a node, and of an extended resource, are held."""
 
 
 class Kinds:
@@ -97,7 +98,7 @@ class Kinds:
 
         Args:
             nodes: Every node of the cluster.
-            held: By node and resource, the devices that Pods hold.
+            held: Tells how many of a node's devices are held, whoever does.
         """
         seen: dict[str, tuple[NodeFacts, Kind]] = {}
         tallies: dict[int, Tally] = {}
@@ -113,7 +114,7 @@ class Kinds:
                 tally = tallies[id(kind)] = Tally(kind, first=node.name)
             tally.nodes += 1
             if kind.usable:
-                _count_free(tally, held.get(node.name))
+                _count_free(tally, node.name, held)
         self._seen = seen
         self._known = {tally.kind: tally.kind for tally in tallies.values()}
         return list(tallies.values())
@@ -177,7 +178,7 @@ def tells(value: str) -> bool:
     return not value.isdigit() and value not in ("", "true", "false")
 
 
-def _count_free(tally: Tally, held: Mapping[str, int] | None) -> None:
+def _count_free(tally: Tally, node: str, held: Held) -> None:
     for resource, count in tally.kind.devices:
-        taken = held.get(resource, 0) if held else 0
-        tally.free[resource] = tally.free.get(resource, 0) + max(0, count - taken)
+        free = max(0, count - held(node, resource))
+        tally.free[resource] = tally.free.get(resource, 0) + free

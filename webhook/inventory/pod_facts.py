@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from sys import intern
-from typing import Any, TypeVar
+from typing import Any
 
 from selection_spec.demand import Kind, Need, peak
 from selection_spec.labels import Toleration
@@ -16,10 +17,15 @@ from webhook.terms import CLAIMS_ANNOTATION, REQUEST_ANNOTATION, is_template_nam
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
 
-# Of what Pods have in common: of more workloads than that few start at the same time.
-_REMEMBERED = 1024
+# Of what Pods have in common: of more workloads than that few start at the same time. What users
+# write is remembered while it is short, so that all of it together takes some megabytes at most.
+_REMEMBERED = 4096
+_REMEMBERED_CHARACTERS = 512
 
-_T = TypeVar("_T", bound=Hashable)
+# What admission writes at most of a table's rows: their number, and an id's length.
+_MOST_CANDIDATES = 2048
+_ID_CHARACTERS = 63
+_REQUEST_CHARACTERS = 131_072
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +48,12 @@ class PodFacts:
     Attributes:
         node: Where it is bound, "" while it is pending.
         devices: Extended resources at the Pod's peak (semantics A7), by name.
+        by_claim: Those of them that DRA drivers gave, by a claim that Kubernetes made for it.
         candidates: Ids of the rows that admission found for it (R5); information, not permission.
         finished: Whether it is done for good and holds nothing any more.
         templates: Names of ours among the ResourceClaimTemplates that its claims are made from.
-        claims: What these hold, as admission wrote it down (C2); kept while the Pod is pending.
+        claims: A hash of what these hold, as admission wrote it down (C2); "" for a bound Pod.
+            The text itself is read when one is to be made of it: it may be long, and forged.
         unclaimed: Whether a claim of one of these templates is still to be made.
     """
 
@@ -55,6 +63,7 @@ class PodFacts:
     owner: Owner
     node: str = ""
     devices: Mapping[str, int] = field(default_factory=dict)
+    by_claim: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     priority: int = 0
@@ -85,12 +94,13 @@ def pod_facts(pod: Json) -> PodFacts:
         owner=_owner(metadata),
         node=node,
         devices=_devices(spec),
+        by_claim=_by_claim(status),
         candidates=_candidates(annotations.get(REQUEST_ANNOTATION)),
         tolerations=tolerations_of(spec),
         priority=priority if type(priority) is int else 0,
         finished=finished,
         templates=_shared(tuple(dict.fromkeys(templates.values()))),
-        claims=_shared(_text(annotations.get(CLAIMS_ANNOTATION))) if pending else "",
+        claims=_word(_hash(annotations.get(CLAIMS_ANNOTATION))) if pending else "",
         unclaimed=pending and bool(templates.keys() - _claimed(status)) and not _leaves(metadata),
     )
 
@@ -122,21 +132,38 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-@lru_cache(_REMEMBERED)
-def _shared(value: _T) -> _T:
-    """Return the one object for equal ones: the replicas of a workload have the same templates.
+def _hash(annotation: object) -> str:
+    """Return a hash of a text, which may hold half characters as JSON's may; "" of nothing."""
+    written = _text(annotation).encode(errors="backslashreplace")
+    return hashlib.sha256(written).hexdigest() if written else ""
 
-    Users choose these texts, and what was interned is never let go of.
-    """
-    return value
+
+def _shared(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the one object for equal ones: the replicas of a workload have the same templates."""
+    is_short = sum(map(len, words)) <= _REMEMBERED_CHARACTERS
+    return _same_words(words) if is_short else words
+
+
+def _word(text: str) -> str:
+    """Return the one object for equal texts of users: what was interned is never let go of."""
+    return _same_word(text) if len(text) <= _REMEMBERED_CHARACTERS else text
+
+
+@lru_cache(_REMEMBERED)
+def _same_words(words: tuple[str, ...]) -> tuple[str, ...]:
+    return words
+
+
+@lru_cache(_REMEMBERED)
+def _same_word(text: str) -> str:
+    return text
 
 
 def _owner(metadata: Json) -> Owner:
     for one in mappings(metadata.get("ownerReferences")):
         if one.get("controller") is True:
             kind, name, uid = (str(one.get(part) or "") for part in ("kind", "name", "uid"))
-            # There is no end of Jobs, and Python 3.12 never lets go of what was interned.
-            return Owner(intern(kind), name, uid)
+            return Owner(_word(kind), name, uid)
     return Owner("Pod", str(metadata.get("name") or ""), str(metadata.get("uid") or ""))
 
 
@@ -148,8 +175,13 @@ def _devices(spec: Json) -> dict[str, int]:
         for one in mappings(spec.get(of))
     ]
     return {
-        intern(name): peak(needs, name) for name in {name for one in needs for name, _ in one.raw}
+        _word(name): peak(needs, name) for name in {name for one in needs for name, _ in one.raw}
     }
+
+
+def _by_claim(status: Json) -> tuple[str, ...]:
+    mapped = mappings(mapping(status.get("extendedResourceClaimStatus")).get("requestMappings"))
+    return tuple(dict.fromkeys(_word(_text(one.get("resourceName"))) for one in mapped))
 
 
 def _kind(container: Json, of: str) -> Kind:
@@ -165,22 +197,26 @@ def _raw(container: Json) -> tuple[tuple[str, int], ...]:
 
 
 def _candidates(annotation: object) -> tuple[str, ...]:
-    if not isinstance(annotation, str):
+    if not isinstance(annotation, str) or len(annotation) > _REQUEST_CHARACTERS:
         return ()
     try:
         request: Any = json.loads(annotation)
     except (ValueError, RecursionError):
         return ()
     candidates = mapping(request).get("candidates")
-    if not isinstance(candidates, list):
+    if not isinstance(candidates, list) or len(candidates) > _MOST_CANDIDATES:
         return ()
-    return tuple(intern(one) for one in candidates if isinstance(one, str))
+    return _shared(tuple(_word(one) for one in candidates if _is_id(one)))
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _ID_CHARACTERS and value.isascii()
 
 
 def _toleration(one: Json) -> Toleration:
     def text(part: str) -> str | None:
         value = one.get(part)
-        return intern(value) if isinstance(value, str) and value else None
+        return _word(value) if isinstance(value, str) and value else None
 
     return Toleration(
         key=text("key") or "",

@@ -14,7 +14,14 @@ from selection_spec.cel import WHOLE_TYPES
 from selection_spec.nominal import least_mib
 from selection_spec.rows import Claim, Row
 from webhook.inventory.claims import Here, Offered, Recognised
-from webhook.inventory.device_cel import ALL, CelError, Expression, Expressions
+from webhook.inventory.device_cel import (
+    ALL,
+    CelError,
+    Expression,
+    Expressions,
+    SlowError,
+    standing_still,
+)
 from webhook.inventory.slice_facts import Detail, DeviceFacts, SliceFacts
 from webhook.inventory.taints import keeps_pods_away
 
@@ -24,10 +31,14 @@ _REMEMBERED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """The rows that recognise a device, and by row why a selector fails on it."""
+    """The rows that recognise a device, and by row why a selector fails on it.
+
+    ``slow`` are rows whose selectors take too long: they are not asked any more.
+    """
 
     rows: tuple[str, ...]
     failing: tuple[tuple[str, str], ...] = ()
+    slow: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +85,13 @@ class Recogniser:
 
     A slice that did not change is not judged again, and devices that are alike in all that rows
     ask of them are judged once.
+
+    Args:
+        rows: Those of the table.
+        clock: Seconds, by which it is told which selectors of the admin's take too long.
     """
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[Row], clock: Callable[[], float] = standing_still) -> None:
         self._known: dict[str, list[_Known]] = defaultdict(list)
         self._drivers: dict[str, str] = {}
         self._unread: dict[str, str] = {}
@@ -88,7 +103,7 @@ class Recogniser:
             own: tuple[Expression, ...] = ()
             try:
                 if row.claim.selectors:
-                    library = library or Expressions()
+                    library = library or Expressions(clock)
                     own = tuple(map(library.compiled, row.claim.selectors))
             except CelError as error:
                 self._unread[row.id] = str(error)
@@ -112,8 +127,6 @@ class Recogniser:
             can_start: Tells of a node whether a Pod could start there now (D7).
         """
         found = {row_id: Recognised() for row_id in self._drivers}
-        for row_id, reason in self._unread.items():
-            found[row_id].unread = reason
         together: Counter[tuple[str, ...]] = Counter()
         whole: dict[str, Counter[str]] = defaultdict(Counter)
         for one, groups in self._sorted(offers.slices) if found else ():
@@ -139,11 +152,13 @@ class Recogniser:
                 found[row_id].beside.update({other: count for other in rows if other != row_id})
         for row_id, driver in self._drivers.items():
             found[row_id].whole = whole[driver]
+        for row_id, reason in self._unread.items():
+            found[row_id].unread = reason
         return found
 
     @property
     def unread(self) -> Mapping[str, str]:
-        """By row, why no device of it can be told: a selector of the admin's cannot be read."""
+        """By row, why no device of it can be told: a selector of the admin's cannot be judged."""
         return self._unread
 
     def alike(
@@ -196,6 +211,9 @@ class Recogniser:
         verdict = self._verdicts.get(key)
         if verdict is None:
             verdict = self._verdicts[key] = _judged(known, device, details)
+            for row_id, reason in verdict.slow:
+                self._unread[row_id] = reason
+                self._known[driver] = [one for one in known if one.row.id not in self._unread]
         return verdict
 
 
@@ -203,10 +221,13 @@ def _judged(known: Iterable[_Known], device: DeviceFacts, details: tuple[Detail,
     """Ask all rows of its driver for a device, of which they read only some details."""
     rows: list[str] = []
     failing: list[tuple[str, str]] = []
+    slow: list[tuple[str, str]] = []
     for one in known:
         try:
             if one.has(device, details):
                 rows.append(one.row.id)
+        except SlowError as error:
+            slow.append((one.row.id, str(error)))
         except CelError as error:
             failing.append((one.row.id, str(error)))
-    return _Verdict(tuple(rows), tuple(failing))
+    return _Verdict(tuple(rows), tuple(failing), tuple(slow))

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from selection_spec.errors import Problem
 from selection_spec.rows import CLAIMS, Row
 from selection_spec.table import Table
-from webhook.inventory.claim_problems import claim_problems, place_problems
-from webhook.inventory.claims import Claimed, Given, Offered, given
+from webhook.inventory.claim_problems import (
+    claim_problems,
+    claims_stay,
+    class_problems,
+    place_problems,
+    selector_problems,
+    twice_problems,
+)
+from webhook.inventory.claims import Offered
+from webhook.inventory.device_cel import standing_still
 from webhook.inventory.facts import NodeFacts
+from webhook.inventory.given import Claimed, Given, given
+from webhook.inventory.holders import Hold, Holders, holders
 from webhook.inventory.kinds import Kinds, Tally
 from webhook.inventory.pod_facts import PodFacts
 from webhook.inventory.problems import Census, row_problems
@@ -41,6 +51,8 @@ class RowCounts:
         claim_devices: Devices that its claim recognises; None without a claim, or where that is
             not known.
         problems: Errors where the row does not work as written, warnings where it only smells.
+        grave: Those of them for which no Pod starts whose claim names the row, or for which cards
+            are given out twice.
         is_counted: Whether the numbers of devices are known; they are 0 where not.
     """
 
@@ -52,6 +64,7 @@ class RowCounts:
     free: int
     suspect: int
     problems: tuple[Problem, ...]
+    grave: tuple[Problem, ...] = ()
     claim_devices: int | None = None
     is_counted: bool = True
 
@@ -108,10 +121,10 @@ class Survey:
     One for each table; it remembers the nodes of the last time and nothing else.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, clock: Callable[[], float] = standing_still) -> None:
         self._table = table
         self._kinds = Kinds(table)
-        self._recogniser = Recogniser(table.rows)
+        self._recogniser = Recogniser(table.rows, clock)
 
     def status(
         self,
@@ -126,28 +139,47 @@ class Survey:
             pods: Every Pod that may hold devices.
             offers: What DRA drivers offer; None where nobody has looked.
         """
-        tallies = self._kinds.tallies(nodes, held_devices(pods))
+        held = holders(pods, offers, self._table.rows)
+        tallies = self._kinds.tallies(nodes, held.on)
         census = Census(self._table, tallies)
         of_row: dict[str, list[Tally]] = {row.id: [] for row in self._table.rows}
         for tally in tallies:
             for row_id in tally.kind.rows:
                 of_row[row_id].append(tally)
-        claimed = self._claimed(offers) if offers is not None else {}
+        claimed = self._claimed(offers, held) if offers is not None else {}
+        left = self._left(held)
         return TableStatus(
             digest=self._table.digest,
             rows=tuple(
-                _counts(row, of_row[row.id], census, offers, claimed.get(row.id))
+                _with(_counts(row, of_row[row.id], census, offers, claimed.get(row.id)), left)
                 for row in self._table.rows
             ),
             unmatched=_unmatched(tallies),
             missing_classes=offers.missing_classes(self._table.rows) if offers is not None else (),
         )
 
-    def _claimed(self, offers: Offered) -> dict[str, Claimed]:
+    def _left(self, held: Holders) -> dict[str, Problem]:
+        """Return by row what is wrong where claims hold devices that a device plugin gives out."""
+        rows = {row.id: row for row in self._table.rows if row.pool != CLAIMS}
+        found: dict[str, tuple[Hold, int]] = {}
+        for node, holds in held.claims.items():
+            kind = self._kinds.kind_of(node)
+            if kind is None:
+                continue
+            there = dict(kind.built)
+            for row in filter(None, map(rows.get, kind.rows)):
+                if row.resource in there and row.resource in holds:
+                    hold, nodes = found.get(row.id, (Hold(), 0))
+                    more = holds[row.resource]
+                    total = Hold(hold.devices + more.devices, hold.holders + more.holders)
+                    found[row.id] = total, nodes + 1
+        return {row: claims_stay(rows[row], *one) for row, one in found.items()}
+
+    def _claimed(self, offers: Offered, held: Holders) -> dict[str, Claimed]:
         """Return by row what its claim recognises, and what it gets of that."""
         found = self._recogniser.recognised(offers, self._can_start)
         return {
-            row.id: Claimed(found[row.id], given(row, found[row.id], self._kinds.kind_of))
+            row.id: Claimed(found[row.id], given(row, found[row.id], self._kinds.kind_of, held))
             for row in self._table.rows
             if row.id in found
         }
@@ -167,17 +199,6 @@ def table_status(
     return Survey(table).status(nodes, pods, offers)
 
 
-def held_devices(pods: Iterable[PodFacts]) -> dict[str, dict[str, int]]:
-    """Return by node and resource the devices that Pods hold; finished and pending ones do not."""
-    held: dict[str, dict[str, int]] = {}
-    for pod in pods:
-        if pod.node and pod.devices and not pod.finished:
-            on_node = held.setdefault(pod.node, {})
-            for resource, count in pod.devices.items():
-                on_node[resource] = on_node.get(resource, 0) + count
-    return held
-
-
 def _counts(
     row: Row, tallies: list[Tally], census: Census, offers: Offered | None, claimed: Claimed | None
 ) -> RowCounts:
@@ -194,10 +215,14 @@ def _counts(
             most = max(most, on_a_node)
             free += tally.free.get(row.resource, 0)
     problems = row_problems(row, tallies, census, gets.largest if by_drivers else None)
-    if claimed is not None and offers is not None:
-        problems += tuple(claim_problems(row, offers, claimed.found))
+    problems += tuple(class_problems(row, offers)) if offers is not None else ()
+    grave: tuple[Problem, ...] = ()
+    if claimed is not None:
+        problems += tuple(claim_problems(row, claimed.found))
+        grave = tuple(selector_problems(row, claimed.found))
     if gets.devices:
         problems += tuple(place_problems(row, tallies, gets))
+        grave += tuple(twice_problems(row, gets))
     is_read = claimed is not None and not claimed.found.unread
     return RowCounts(
         row=row,
@@ -207,10 +232,20 @@ def _counts(
         most_usable_on_a_node=most,
         free=free,
         suspect=sum(tally.nodes for tally in tallies if tally.kind.suspect),
-        problems=problems,
+        problems=problems + grave,
+        grave=grave,
         claim_devices=claimed.found.devices if claimed is not None and is_read else None,
         is_counted=is_read or not is_claim,
     )
+
+
+def _with(counts: RowCounts, left: Mapping[str, Problem]) -> RowCounts:
+    """Add to a row that claims are left on its nodes, if they are."""
+    if counts.row.id not in left:
+        return counts
+    found = left[counts.row.id]
+    problems, grave = (*counts.problems, found), (*counts.grave, found)
+    return replace(counts, problems=problems, grave=grave)
 
 
 def _unmatched(tallies: list[Tally]) -> tuple[UnmatchedNodes, ...]:

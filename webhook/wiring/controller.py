@@ -16,7 +16,8 @@ from webhook.controllers.certificate_places import CertificatePlaces
 from webhook.controllers.certificate_words import kept_elsewhere
 from webhook.controllers.certificates import CertificateLoop, CertificateMetrics
 from webhook.controllers.claim_jobs import Jobs
-from webhook.controllers.claim_templates import ClaimTemplateLoop, ClaimTemplateMetrics
+from webhook.controllers.claim_metrics import ClaimTemplateMetrics
+from webhook.controllers.claim_templates import ClaimTemplateLoop
 from webhook.controllers.frame import Frame, Paced
 from webhook.controllers.loop_metrics import LoopMetrics
 from webhook.controllers.observed import Observed
@@ -45,8 +46,9 @@ _GATHER_S = 2.0
 _SOON_S = 0.2
 
 # Namespaces in which something is written at the same time, and how long one may take to answer:
-# a webhook of others that hangs there is given up on.
+# a webhook of others that hangs there is given up on. Where it did so last time others do the work.
 _HANDS = 8
+_SLOW_HANDS = 4
 _HANDS_PATIENCE_S = 5.0
 
 
@@ -124,7 +126,7 @@ class _Controller:
         in_use = self._settings.table_name
         loops = [
             Paced(
-                TableStatusLoop(cluster, world, in_use=in_use, board=board),
+                TableStatusLoop(cluster, world, in_use=in_use, board=board, monotonic=monotonic),
                 _GATHER_S,
                 status_wake,
             ),
@@ -147,11 +149,14 @@ class _Controller:
         self, cluster: Cluster, world: World, board: Board, wake: threading.Event
     ) -> ClaimTemplateLoop:
         cluster = cluster.with_patience(_HANDS_PATIENCE_S)
-        pool = ThreadPoolExecutor(_HANDS, thread_name_prefix=ClaimTemplateLoop.name)
+        hands, slow_hands = (
+            ThreadPoolExecutor(count, thread_name_prefix=ClaimTemplateLoop.name)
+            for count in (_HANDS, _SLOW_HANDS)
+        )
         return ClaimTemplateLoop(
             cluster,
             world,
-            Jobs(cluster, pool, wake.set),
+            Jobs(cluster, hands, slow_hands, wake.set),
             in_use=self._settings.table_name,
             board=board,
             log=self._log,

@@ -5,10 +5,12 @@ By default from 1.36 on. Before, such a Pod waits: there is nobody who counts th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
+from selection_spec.table import load_table
 from tests.builders import Json, asking, make_pod, make_row, tolerate
 from tests.cluster.api import path
 from tests.cluster.claims.allocated import claims_in
@@ -18,6 +20,10 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import GPU, fake_node
 from tests.cluster.nodes import create_nodes
 from tests.cluster.pods import create_pod, wait_decided
+from webhook.inventory.claim_facts import claim_facts
+from webhook.inventory.claims import offered
+from webhook.inventory.holders import holders
+from webhook.inventory.pod_facts import pod_facts
 
 LABEL = "example.com/served-by-dra"
 CLASS = "extended.example"
@@ -98,3 +104,9 @@ def test_rows_of_extended_resources_work_unchanged(
     results = claim["status"]["allocation"]["devices"]["results"]
     assert {one["pool"] for one in results} == {node}
     assert len({one["device"] for one in results}) == sum(counts)
+    # Its claim holds them, and nobody counts them once more by the resource.
+    pod = pod_facts(gpuspec.api.get(f"/api/v1/namespaces/{namespace}/pods/train"))
+    held = filter(None, [claim_facts(claim)])
+    found = holders([pod], offered((), claims=held), load_table(json.dumps(table())).rows)
+    assert (pod.devices, pod.by_claim, found.pods) == ({GPU: sum(counts)}, (GPU,), {})
+    assert found.on(node, GPU) == sum(counts)

@@ -108,13 +108,17 @@ def test_the_a100_row_moves_to_claims_and_back(gpuspec: Gpuspec, tmp_path: Path)
             there = diff("claims")
             (move,) = there["moves"]
             assert (move["rows"], move["devices"], move["nodes"]) == ([A100], 168, 42)
-            (twice,) = move["problems"]
-            assert twice["text"].startswith(f"42 nodes offer their devices as {GPU} too")
+            twice, held = (one["text"] for one in move["problems"])
+            assert twice.startswith(f"42 nodes offer their devices as {GPU} too")
+            assert held.startswith(f"1 Pod still holds {GPU} on 1 node of these rows: ")
             assert reasons(there) == {"Pod/first": f"{GPU} becomes claims"}
         with gpuspec.serving(by_claims):
             second = create("second")
             back = diff("resource")
-            assert [one["new"] for one in back["moves"]] == [GPU]
+            (move,) = back["moves"]
+            (held,) = (one["text"] for one in move["problems"])
+            assert move["new"] == GPU
+            assert held.startswith("1 claim still holds devices on 1 node of these rows: ")
             assert reasons(back) == {
                 "Pod/first": f"claims become {GPU}",
                 "Pod/second": f"claims become {GPU}",

@@ -34,7 +34,11 @@ def test_claims_take_from_what_there_is(
     (before,) = offered(cluster, table, "a30:6")
     assert before["start"] == "yes"
     assert before["total"] == 6 * len(nodes_of("a30-24gb"))
-    assert before["quota"] == {"gpu.nvidia.com.deviceclass.resource.k8s.io/devices": 6}
+    assert before["quota"] == {
+        "gpu.nvidia.com.deviceclass.resource.k8s.io/devices": 6,
+        "requests.deviceclass.resource.kubernetes.io/gpu.nvidia.com": 6,
+        "count/resourceclaims.resource.k8s.io": 1,
+    }
     pod = make_pod("train").container("main", a30="6")
     arguments = ("--table", str(table), "--priority", "0")
     text = run("mutate", "-f", "-", *arguments, stdin=json.dumps(pod.build())).stdout

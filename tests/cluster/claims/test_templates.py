@@ -31,7 +31,7 @@ from tests.cluster.live import tables
 from tests.cluster.live.programs import Controller
 from tests.cluster.namespaces import create_namespace, empty_namespace
 from tests.cluster.pods import events_about
-from webhook.placement.templates import canonical, template_name
+from webhook.placement.templates import canonical, template, template_name
 from webhook.terms import CLASSES_PATH, SLICES_PATH
 
 SECONDS = 60.0
@@ -198,7 +198,7 @@ def test_a_forged_annotation_makes_nothing_and_the_pod_is_told(
     assert said["other"] == said["none"] == nothing
     assert said["admin"] == f"{annotation}it holds adminAccess; {again} by its spec"
     unknown = "no SelectionTable asks DeviceClass other.example.com"
-    assert said["foreign"] == f"{annotation}{unknown}; {again} by its spec"
+    assert said["foreign"] == f"{unknown}; it is made as soon as one does"
     assert said["cel"].startswith("422 Invalid: ResourceClaimTemplate.resource.k8s.io ")
 
 
@@ -248,6 +248,36 @@ def test_a_template_deleted_by_hand_is_made_again(
         first = api.wait_for(at, bool)["metadata"]["uid"]
         api.delete(at)
         api.wait_for(at, lambda found: found["metadata"]["uid"] != first)
+
+
+@pytest.mark.rule("C3")
+def test_a_template_of_somebody_else_is_known_by_its_content_and_never_changed(
+    plane: ControlPlane, team: str, tmp_path: Path
+) -> None:
+    api, asked = plane.api, spec_of(1)["devices"]["requests"][0]["exactly"]
+    several = [{**asked, "name": name} for name in ("a30-24gb", "v100-32gb")]
+    specs = {
+        "one": spec_of(1),
+        "several": {"devices": {"requests": [{"name": "gpu", "firstAvailable": several}]}},
+        "odd": spec_of(2),
+    }
+    for name, spec in specs.items():
+        held = spec_of(3) if name == "odd" else spec
+        body = template(template_name(spec), held)
+        del body["metadata"]["labels"]
+        api.create(templates_path(team), body)
+    with controller(plane, tmp_path):
+        nowhere = {"no": "where"}
+        for name, spec in specs.items():
+            create(api, team, claim_pod(name, spec, nodeSelector=nowhere))
+        wait_until(lambda: told(api, team), timeout=SECONDS, what="somebody to be told")
+        api.delete(f"{templates_path(team)}/{template_name(specs['several'])}")
+        wait_templates(api, team, [template_name(specs["several"])])
+    said = (
+        f"ResourceClaimTemplate {template_name(specs['odd'])} is not what its name says: somebody "
+        "made it with other content; delete it, and it is made as it should be"
+    )
+    assert told(api, team) == {"odd": [said]}
 
 
 @pytest.mark.rule("C3")

@@ -40,6 +40,8 @@ SECRETS = {
 }
 
 _ROOT = MANIFESTS.parent
+_PORT = {"kind": "Service", "fieldPath": "spec.ports.0.port"}
+_ASKING = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _PODS = path("v1", "pods", namespace="default")
 _SECONDS = 90.0
 _MOUNT_SECONDS = 0.2
@@ -62,18 +64,16 @@ class Shipped:
 
     def write_overlay(self, *patches: Json, resources: tuple[str, ...] = ()) -> None:
         """Write the overlay; patches and files beside it are what the user adds."""
-        entry = "/webhooks/0/clientConfig/service/port"
-        ports = [
-            _replaced("Service", "/spec/ports/0/port", self._port),
-            _replaced("MutatingWebhookConfiguration", entry, self._port),
-            _replaced("ValidatingWebhookConfiguration", entry, self._port),
-        ]
+        port = {"op": "replace", "path": "/spec/ports/0/port", "value": self._port}
+        patches = ({"target": {"kind": "Service"}, "patch": yaml.safe_dump([port])}, *patches)
         kustomization = {
             "apiVersion": "kustomize.config.k8s.io/v1beta1",
             "kind": "Kustomization",
             "resources": ["../default", *resources],
             "images": [{"name": "gpuspec", "newName": "registry.example/gpuspec"}],
-            "patches": [*ports, *patches],
+            "patches": list(patches),
+            # Whatever the user adds below it, every entry asks that port.
+            "replacements": [{"source": _PORT, "targets": list(map(_asking, _ASKING))}],
         }
         (self.overlay / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
 
@@ -193,6 +193,5 @@ def _files(secret: Json) -> dict[str, bytes]:
     return {name: b64decode(content) for name, content in secret["data"].items()}
 
 
-def _replaced(kind: str, at: str, value: object) -> Json:
-    patch = [{"op": "replace", "path": at, "value": value}]
-    return {"target": {"kind": kind}, "patch": yaml.safe_dump(patch)}
+def _asking(kind: str) -> Json:
+    return {"select": {"kind": kind}, "fieldPaths": ["webhooks.*.clientConfig.service.port"]}

@@ -118,6 +118,7 @@ def test_who_may_not_see_nodes_learns_what_to_ask_for(
     assert result.stderr == (
         f'nodes is forbidden: User "system:serviceaccount:{namespace}:default" cannot list '
         'resource "nodes" in API group "" at the cluster scope\n'
-        "ask an admin for permission to list nodes and pods in all namespaces; or for gpuspec "
-        "controller, whose table status is as good for this\n"
+        "ask an admin for permission to list nodes and pods in all namespaces, and resourceclaims "
+        "where devices are claimed; or for gpuspec controller, whose table status is as good for "
+        "this\n"
     )

@@ -540,8 +540,12 @@ def test_an_installation_whose_rows_are_taken_by_claims_is_right(plane: ControlP
             state=lambda: str(checks(plane)["translation"]),
         )
         found = checks(plane)
-        for check in ("translation", "claims", "nodes", "tolerations", "quotas"):
+        for check in ("translation", "nodes", "tolerations", "quotas"):
             assert found[check]["level"] == "fine", found[check]
+        # The nodes' own devices are still there, as those of a device plugin.
+        told = [one["what"] for one in found["claims"]["findings"]]
+        assert told[-1] == "and 1 more problem"
+        assert all("nodes have nvidia.com/gpu of a device plugin too" in one for one in told[:-1])
     wait_for_status(plane)
 
 
@@ -553,4 +557,4 @@ def test_who_may_see_little_is_told_which_permission_is_missing(plane: ControlPl
     assert (
         "?     LimitRanges\n      could not look: permission to list limitranges is missing\n"
     ) in result.stdout
-    assert result.stderr == "\n22 checks: 3 ok, 0 warnings, 0 failed, 19 unknown\n"
+    assert result.stderr == "\n23 checks: 3 ok, 0 warnings, 0 failed, 20 unknown\n"

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 
 NODES = "26"
@@ -23,8 +25,8 @@ def test_what_it_prints_works_and_ctrl_c_leaves_nothing(kubernetes: str) -> None
         assert play.wait(60) == 0
     assert not Path(change_folder.removeprefix("cd ")).exists()
 
-    nodes, created, high, pods, translated, wrong, offers, shown, generated = typed
-    assert [one.returncode for one in typed] == [0, 0, 0, 0, 0, 1, 0, 0, 0], typed
+    nodes, created, high, pods, translated, wrong, offers, shown, generated, devices = typed
+    assert [one.returncode for one in typed] == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0], typed
     assert len(nodes.stdout.splitlines()) == 1 + int(NODES)
     assert created.stdout == "pod/any-24gb created\n"
     assert high.stdout == "pod/high created\n"
@@ -35,6 +37,30 @@ def test_what_it_prints_works_and_ctrl_c_leaves_nothing(kubernetes: str) -> None
     assert re.search("^gpu-any-24gb +70 ", offers.stdout, re.MULTILINE)
     assert "a100-80gb" in shown.stdout
     assert generated.stdout.startswith("# A selection table for the 22 of 26 nodes")
+    assert "deviceclass.resource.k8s.io/gpu.nvidia.com" in devices.stdout
+
+
+_QUEUED = """
+echo 'components: [../../components/kueue]' >> gpuspec/manifests/overlays/mine/kustomization.yaml
+kubectl apply --server-side -k gpuspec/manifests/overlays/mine
+kubectl create namespace team
+kubectl label namespace team gpuspec.preferred.jp/kueue=true
+for second in $(seq 60); do
+  kubectl apply -n team -f any-24gb.yaml && break
+  sleep 1
+done
+kubectl get pod any-24gb -n team -o jsonpath='{.metadata.labels}'
+"""
+
+
+@pytest.mark.rule("C5")
+def test_a_component_that_is_added_to_its_overlay_works_too(kubernetes: str) -> None:
+    """Its entry asks the port where the webhook listens here."""
+    with playing(kubernetes) as (_, printed):
+        change_folder, export, *_ = re.findall(r"^  ([^#\n]*[^#\s])", printed, re.MULTILINE)
+        done = terminal(change_folder, export, _QUEUED)
+    assert done.stdout.endswith('{"gpuspec.preferred.jp/spec":"gpu-any-24gb"}'), done.stderr
+    assert "no service port" not in done.stderr
 
 
 @contextmanager

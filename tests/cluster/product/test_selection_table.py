@@ -89,7 +89,10 @@ def test_a_bad_table_is_refused_with_every_problem(cluster: ControlPlane) -> Non
             'spec.defaultPolicy: defaultPolicy is the text "Smallest" and should be '
             "'EveryFit' or 'SmallestFit'"
         ),
-        "spec.devices[0].resource (v100): resource is missing",
+        (
+            "spec.devices[0].resource (v100): resource is missing, output is ExtendedResource; "
+            "write the resource of the device plugin, such as nvidia.com/gpu"
+        ),
         (
             'spec.devices[2].name (any): name "any" means every device and cannot name one; '
             "use lower-case parts such as a100 or rtx-4090, without the memory"

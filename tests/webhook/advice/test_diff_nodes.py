@@ -16,7 +16,7 @@ from tests.webhook.advice.pods import make_node, stored
 from webhook.advice.asks import Ask, answer, asks_that_matter
 from webhook.advice.diff_nodes import Grounds, Matched, Served
 from webhook.advice.row_changes import table_changes
-from webhook.advice.spec_changes import spec_changes
+from webhook.advice.spec_changes import Known, spec_changes
 from webhook.inventory.facts import Taint, node_facts
 
 _AMD = "amd.com/gpu"
@@ -193,4 +193,6 @@ def test_how_bad_it_is(new: str, levels: set[Level | None]) -> None:
     grounds = Grounds(old, other, nodes)
     asks = asks_that_matter(old, other, sizes=grounds.sizes)
     successors = table_changes(old, other).successors
-    assert {one.level for one in spec_changes(old, other, asks, successors, grounds)} == levels
+    assert {
+        one.level for one in spec_changes(old, other, asks, successors, Known(grounds))
+    } == levels

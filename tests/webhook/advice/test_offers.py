@@ -24,9 +24,10 @@ from webhook.admission.translate import Context, Verdict, translate
 from webhook.advice.offers import Market, Offer, Start
 from webhook.advice.supply import Supply, supply_of_nodes, supply_of_status
 from webhook.inventory.claim_facts import claim_facts
-from webhook.inventory.claims import offered
+from webhook.inventory.claims import Offered, offered
 from webhook.inventory.device_cel import Expression, Expressions
 from webhook.inventory.facts import node_facts
+from webhook.inventory.holders import Holders, holders
 from webhook.inventory.matching import Matcher
 from webhook.inventory.pod_facts import pod_facts
 from webhook.inventory.slice_facts import slice_facts
@@ -72,6 +73,7 @@ def test_it_would_start() -> None:
         policy=Policy.EVERY_FIT,
         candidates=("b-24gb",),
         denial="",
+        broken="",
         total=16,
         free=13,
         largest=8,
@@ -193,13 +195,15 @@ class _Cluster:
     claims: list[Json]
 
     def supply(self) -> Supply:
+        pods = map(pod_facts, self.pods)
+        return supply_of_nodes(self.table, map(node_facts, self.nodes), pods, self.offers())
+
+    def offers(self) -> Offered:
         held = filter(None, map(claim_facts, self.claims))
-        return supply_of_nodes(
-            self.table,
-            map(node_facts, self.nodes),
-            map(pod_facts, self.pods),
-            offered(map(slice_facts, self.slices), claims=held),
-        )
+        return offered(map(slice_facts, self.slices), claims=held)
+
+    def holders(self) -> Holders:
+        return holders(map(pod_facts, self.pods), self.offers(), self.table.rows)
 
 
 @st.composite
@@ -269,26 +273,28 @@ def _starts(market: Market, cluster: _Cluster, offer: Offer) -> bool:
     if outcome.verdict is Verdict.DENIED:
         return False
     pod = write(asking.build(), outcome.edits).after
+    rows = {row.id: row for row in market.table.rows}
+    held = cluster.holders()
     nodes = [node for node in cluster.nodes if admits(node, pod)]
     for spec in wanted(pod).values():
-        return any(_allocates(cluster, node["metadata"]["name"], spec) for node in nodes)
+        return any(
+            _allocates(cluster, node["metadata"]["name"], one)
+            >= one["count"] + held.by_plugin(node["metadata"]["name"], row).devices
+            for one in asked_of(spec)
+            for row in [rows.get(one.get("name", ""), rows[offer.candidates[0]])]
+            for node in nodes
+        )
     limits = pod["spec"]["containers"][0]["resources"]["limits"]
     ((resource, amount),) = limits.items()
-    return any(_free(node, resource, cluster.pods) >= int(amount) for node in nodes)
-
-
-def _free(node: Json, resource: str, pods: list[Json]) -> int:
-    held = sum(
-        pod["spec"]["containers"][0]["resources"]["limits"].get(resource, 0)
-        for pod in pods
-        if pod["spec"]["nodeName"] == node["metadata"]["name"]
+    return any(
+        int(node["status"]["allocatable"].get(resource, "0"))
+        >= int(amount) + held.on(node["metadata"]["name"], resource)
+        for node in nodes
     )
-    amount: str = node["status"]["allocatable"].get(resource, "0")
-    return int(amount) - int(held)
 
 
-def _allocates(cluster: _Cluster, node: str, spec: Json) -> bool:
-    """Whether a node has the devices of a claim: those that fulfil the CEL of an alternative."""
+def _allocates(cluster: _Cluster, node: str, one: Json) -> int:
+    """How many devices of a node fulfil the CEL of an alternative, and are no claim's."""
     held = {
         tuple(result[part] for part in ("driver", "pool", "device"))
         for one in cluster.claims
@@ -302,16 +308,12 @@ def _allocates(cluster: _Cluster, node: str, spec: Json) -> bool:
         and (one.driver, one.pool, device.name) not in held
         and not any(taint.effect == "NoSchedule" for taint in device.taints)
     ]
-    return any(
-        sum(
-            all(
-                _compiled(part["cel"]["expression"]).holds(driver, device.details, multiple=False)
-                for part in one["selectors"]
-            )
-            for driver, device in free
+    return sum(
+        all(
+            _compiled(part["cel"]["expression"]).holds(driver, device.details, multiple=False)
+            for part in one["selectors"]
         )
-        >= one["count"]
-        for one in asked_of(spec)
+        for driver, device in free
     )
 
 

@@ -154,10 +154,11 @@ def _offered(
     claims: tuple[Json, ...] = (),
     classes: Mapping[str, str] | None = None,
     table: Table = _CLAIMED,
+    pods: tuple[Json, ...] = (),
 ) -> Supply:
     held = filter(None, map(claim_facts, claims))
     offers = offered(map(slice_facts, slices), classes, held)
-    return supply_of_nodes(table, map(node_facts, nodes), (), offers)
+    return supply_of_nodes(table, map(node_facts, nodes), map(pod_facts, pods), offers)
 
 
 @pytest.mark.rule("C4")
@@ -220,6 +221,29 @@ def test_an_extended_resource_that_drivers_serve() -> None:
     assert _offered(*slices, nodes=nodes, classes={NVIDIA: ""}).pools[0].total == 8
 
 
+@pytest.mark.rule("D7")
+def test_a_card_is_offered_once_whoever_holds_it() -> None:
+    """Which of its rows' devices Pods hold cannot be told of a node: it may be any of them."""
+    plain = {"gpu-model": "plain-16gb"}
+    node = make_node("n1", plain, devices={GPU: 8})
+    slices = (pool(_A, _A, _A, _B, name="n1"),)
+    found = _offered(
+        *slices,
+        nodes=(node,),
+        claims=(claim("gpu-0-0", at="n1"),),
+        pods=(_holding("n1", 2),),
+    )
+    both = ("a-16gb", "ab-24gb"), CLAIMS, ()
+    assert found.pools == (
+        Pool(("plain-16gb",), GPU, total=8, free=5, largest=5, node="n1", most_usable=8),
+        Pool(*both, total=3, free=0),
+        Pool(("ab-24gb", "b-24gb"), CLAIMS, total=1, free=1),
+        Pool(("a-16gb",), CLAIMS, most_usable=3),
+        Pool(("ab-24gb",), CLAIMS, largest=1, node="n1", most_usable=4),
+        Pool(("b-24gb",), CLAIMS, most_usable=1),
+    )
+
+
 @pytest.mark.rule("C3")
 def test_what_claims_ask_for_in_vain() -> None:
     unread = {**_claim_of(), "selectors": [{"cel": {"expression": "device.made_up()"}}]}
@@ -229,7 +253,7 @@ def test_what_claims_ask_for_in_vain() -> None:
     )
     found = _offered(classes={"other": ""}, table=table)
     assert found.availability.missing_classes == {NVIDIA}
-    assert list(found.unread) == ["odd-16gb"]
+    assert list(found.unread) == list(found.broken) == ["odd-16gb"]
 
 
 @pytest.mark.rule("C3")

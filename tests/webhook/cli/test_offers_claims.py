@@ -84,12 +84,16 @@ table claims DIGEST; EveryFit (from default)
 gpu-any-24gb:5: yes, it would start now
   v100-32gb, a30-24gb: 18 of 28 free, at most 7 on one node (v100-32gb-2), 4
   that are tainted by their driver
-  a quota counts gpu.nvidia.com.deviceclass.resource.k8s.io/devices: 5
+  a quota counts gpu.nvidia.com.deviceclass.resource.k8s.io/devices: 5,
+    count/resourceclaims.resource.k8s.io: 1; from Kubernetes 1.36 on also
+    requests.deviceclass.resource.kubernetes.io/gpu.nvidia.com: 5
 
 gpu-v100-32gb:8: no: no node has 8 free
   v100-32gb: 9 of 16 free, at most 7 on one node (v100-32gb-2), 2 that are
   tainted by their driver
-  a quota counts gpu.nvidia.com.deviceclass.resource.k8s.io/devices: 8
+  a quota counts gpu.nvidia.com.deviceclass.resource.k8s.io/devices: 8,
+    count/resourceclaims.resource.k8s.io: 1; from Kubernetes 1.36 on also
+    requests.deviceclass.resource.kubernetes.io/gpu.nvidia.com: 8
   would start now:
     gpu-v100-32gb:7 (fewer): 9 of 16 free, at most 7 on one node (v100-32gb-2),
       2 that are tainted by their driver
@@ -141,7 +145,10 @@ def test_json_and_every_alternatives_class(files: list[str], tmp_path: Path) -> 
             "node": "v100-32gb-2",
             "quota": {
                 f"{NVIDIA}.deviceclass.resource.k8s.io/devices": 3,
+                "count/resourceclaims.resource.k8s.io": 1,
                 "small.deviceclass.resource.k8s.io/devices": 3,
+                f"requests.deviceclass.resource.kubernetes.io/{NVIDIA}": 3,
+                "requests.deviceclass.resource.kubernetes.io/small": 3,
             },
             "away": [{"reason": "tainted by their driver", "devices": 6}],
             "instead": [],
@@ -250,7 +257,22 @@ def test_a_cluster_without_dra(monkeypatch: pytest.MonkeyPatch) -> None:
         row.pop("output", None)
     cluster = _use(monkeypatch, load_table(json.dumps(document)), {})
     assert run("offers", "a100:4").exit_code == 0
-    assert cluster.asked == ["nodes", "pods"]
+    of_dra = ["deviceclasses", "resourceslices", "resourceclaims"]
+    assert cluster.asked == ["nodes", *of_dra, "pods"]
+
+
+def test_a_table_without_claims_takes_no_permission_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    document = claim_document(priorities=[])
+    for row in document["spec"]["devices"]:
+        del row["claim"], row["output"]
+    _use(monkeypatch, load_table(json.dumps(document)), {}, classes=403)
+    result = run("offers", "a100:4")
+    assert (result.exit_code, result.stderr) == (
+        0,
+        "note: what claims hold is not known: deviceclasses: 403\n",
+    )
 
 
 def test_who_may_not_see_claims_gets_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,12 +291,49 @@ def test_who_may_not_see_claims_gets_the_status(monkeypatch: pytest.MonkeyPatch)
     assert "\n  a30-24gb: 8 of 12 free, at most 6 on one node\n" in result.stdout
 
 
-def test_selectors_that_cannot_be_read_here(files: list[str], tmp_path: Path) -> None:
+def _with_selector(folder: Path, expression: str) -> str:
     document = claim_document()
     claim_of = document["spec"]["devices"][2]["claim"]
-    claim_of["selectors"] = [{"cel": {"expression": "device.made_up("}}]
-    file = tmp_path / "t.yaml"
+    claim_of["selectors"] = [{"cel": {"expression": expression}}]
+    file = folder / "t.yaml"
     file.write_text(json.dumps(document))
-    result = run("offers", "a30", *files, "--table", str(file))
+    return str(file)
+
+
+def test_selectors_that_cannot_be_read_here(files: list[str], tmp_path: Path) -> None:
+    table = _with_selector(tmp_path, 'device.attributes["x"].y.findAll("a") == []')
+    result = run("offers", "a30", *files, "--table", table)
     assert result.exit_code == 1
     assert result.stderr.startswith("note: devices of a30-24gb are not counted: ")
+
+
+@pytest.mark.rule("C3")
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        (
+            "device.made_up()",
+            "a selector of its claim is refused by the API server: there is no function made_up()",
+        ),
+        (
+            f'device.attributes["{NVIDIA}"].cores > 1',
+            'a selector of its claim fails on 12 devices: Key not found in map : "cores"',
+        ),
+    ],
+    ids=["refused", "fails on devices"],
+)
+def test_one_selector_that_errs_keeps_every_pod_from_starting_that_names_it(
+    expression: str, why: str, files: list[str], tmp_path: Path
+) -> None:
+    """However many devices of the other alternatives are free."""
+    result = run(
+        *("offers", "any-24gb", "any-32gb", *files),
+        *("--table", _with_selector(tmp_path, expression), "-o", "json"),
+    )
+    assert result.stderr.endswith(f"\nnote: no Pod starts whose claim names a30-24gb: {why}\n")
+    found = answer(result, code=1)["offers"]
+    told = [(one["spec"], one["start"], one["message"]) for one in found]
+    assert told == [("gpu-any-24gb", "no", f"a30-24gb: {why}"), ("gpu-any-32gb", "yes", "")]
+    assert "gpu-any-32gb" in [one["spec"] for one in found[0]["instead"]]
+    text = _text(_with_selector(tmp_path, expression), "a30", *files, code=1)
+    assert "\ngpu-a30:1: no, its Pod would never start\n  a30-24gb: a selector of" in text

@@ -18,7 +18,8 @@ from tests.webhook.cli.clusters import use_cluster
 from tests.webhook.cli.running import TABLE, answer, run
 from tests.webhook.inventory.fleets import ready_fleet
 from webhook.cli.cluster import ClusterTable
-from webhook.cli.table import diff as verb
+from webhook.cli.table import diff
+from webhook.cli.table import diff_live as verb
 from webhook.kube.errors import ApiError
 
 _PFN: Json = yaml.safe_load(PFN_TABLE.read_bytes())
@@ -443,7 +444,7 @@ def test_a_cluster_and_its_own_table(monkeypatch: pytest.MonkeyPatch, write: Wri
         return ClusterTable(_OLD, {})
 
     monkeypatch.setattr(verb, "asked", _asked)
-    monkeypatch.setattr(verb, "cluster_table", served)
+    monkeypatch.setattr(diff, "cluster_table", served)
     new = write("new.json", _reserved())
     result = run("table", "diff", "cluster:mine", new, "--cluster", "-o", "json")
     assert names == ["mine"]

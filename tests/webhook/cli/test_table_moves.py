@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from selection_spec.table import load_table
-from tests.builders import GPU, Json, asking
+from tests.builders import GPU, Json, asking, make_pod
 from tests.webhook.advice.pods import (
     PRODUCTS,
     make_slice,
@@ -19,9 +19,10 @@ from tests.webhook.advice.pods import (
     stored,
 )
 from tests.webhook.cli.running import answer, run
+from tests.webhook.inventory.drivers import claim
 from tests.webhook.inventory.fleets import ready_fleet
-from webhook.cli.table import diff as verb
-from webhook.terms import CLASSES_PATH, SLICES_PATH
+from webhook.cli.table import diff_live as verb
+from webhook.terms import CLAIMS_PATH, CLASSES_PATH, SLICES_PATH
 
 Write = Callable[[str, object], str]
 
@@ -80,8 +81,9 @@ Outputs
     Kubernetes does not preempt for DRA devices: priority only steers there (C7)
     a ResourceQuota counts them by
       gpu.nvidia.com.deviceclass.resource.k8s.io/devices, every class of a
-      claim's alternatives charged, no longer by requests.nvidia.com/gpu, unless
-      the DeviceClass has nvidia.com/gpu as extendedResourceName
+      claim's alternatives charged, and by count/resourceclaims.resource.k8s.io,
+      no longer by requests.nvidia.com/gpu, unless the DeviceClass has
+      nvidia.com/gpu as extendedResourceName
 """
 
 SPECS = """
@@ -117,7 +119,9 @@ Outputs
     Kubernetes preempts Pods of lower priority for them again, unless a DRA
       driver serves nvidia.com/gpu (C7)
     a ResourceQuota counts them by requests.nvidia.com/gpu, no longer by
-      gpu.nvidia.com.deviceclass.resource.k8s.io/devices
+      gpu.nvidia.com.deviceclass.resource.k8s.io/devices and
+      count/resourceclaims.resource.k8s.io, unless a DRA driver serves
+      nvidia.com/gpu: then by these, too
 """
     )
 
@@ -191,6 +195,74 @@ def test_devices_that_are_given_out_twice_are_a_warning(write: Write) -> None:
       and let the Pods there end
 """
     )
+
+
+@pytest.mark.rule("D7")
+def test_who_still_holds_devices_is_told_before_both_moves(write: Write) -> None:
+    nodes = _without_plugin(ready_fleet(), "a100-80gb")
+    slices = [one for one in _slices(ready_fleet()) if "a100" in one["spec"]["nodeName"]]
+    name = slices[0]["spec"]["nodeName"]
+    plain = make_pod().container("main", {GPU: 3}).spec(nodeName=name).build()
+    live = (
+        *("--nodes", write("nodes.json", {"items": nodes})),
+        *("--slices", write("slices.json", {"items": slices})),
+        *("--claims", write("claims.json", {"items": [claim("gpu-0", "gpu-1", at=name)]})),
+        *("--pods", write("pods.json", {"items": [plain, *_pods(())["items"]]})),
+    )
+    way_in = _text(moved_document(()), moved_document(A100), *live, write=write)
+    assert (
+        """\
+    168 devices on 42 nodes are recognised
+    warning: 1 Pod still holds nvidia.com/gpu on 1 node of these rows: a DRA
+      driver does not know that, and gives the same cards out again; let them
+      end first
+"""
+        in way_in
+    )
+    way_back = _text(moved_document(A100), moved_document(()), *live, write=write, code=1)
+    assert (
+        """\
+    warning: 1 claim still holds devices on 1 node of these rows: a device
+      plugin does not know that, and gives the same cards out again; let their
+      Pods end first
+"""
+        in way_back
+    )
+
+
+@pytest.mark.rule("C3")
+def test_a_selector_that_is_refused_is_an_error_for_whoever_would_name_it(write: Write) -> None:
+    new = moved_document()
+    new["spec"]["devices"][3]["claim"]["selectors"] = [{"cel": {"expression": "device.x == 1"}}]
+    pods = {"items": [stored(asking(a100=1).owner("Job", "j"), moved_table(()))]}
+    text = _text(moved_document(()), new, "--pods", write("pods.json", pods), write=write, code=1)
+    assert (
+        """\
+    error: a100-80gb: a selector of its claim is refused by the API server:
+      device has no x
+"""
+        in text
+    )
+    assert (
+        """\
+Specs
+  error: gpu-any:1-4, gpu-any-24gb:1-4, gpu-any-32gb:1-4 under EveryFit
+    its Pods would never start: a100-80gb: a selector of its claim is refused by
+      the API server: device has no x
+  error: gpu-any-80gb, gpu-a100
+    its Pods would never start: a100-80gb: a selector of its claim is refused by
+      the API server: device has no x
+
+Pods (1 judged, 0 as before; without nodes nobody is seen to move)
+  error: stranded, 1 Pod
+    it would never start: a100-80gb: a selector of its claim is refused by the
+    API server: device has no x
+      team-a/Job/j: 1 pending
+"""
+        in text
+    )
+    again = _text(new, new | {"metadata": {"name": "pfn"}}, write=write)
+    assert "never start" not in again
 
 
 def test_a_claim_that_recognises_nothing_takes_all_nodes(write: Write) -> None:
@@ -289,6 +361,7 @@ class _Cluster:
             "/api/v1/nodes": _without_plugin(ready_fleet(), "a100-80gb"),
             "/api/v1/pods": _pods(())["items"],
             SLICES_PATH: _slices(ready_fleet()),
+            CLAIMS_PATH: [],
             CLASSES_PATH: [{"metadata": {"name": name}, "spec": {}} for name in classes],
         }
 

@@ -13,10 +13,13 @@ from tests.webhook.controllers.memory import Memory
 from tests.webhook.controllers.worlds import PlainWorld, pfn_table
 from webhook.controllers.board import Board
 from webhook.controllers.claim_jobs import Jobs
-from webhook.controllers.claim_templates import ClaimTemplateLoop, ClaimTemplateMetrics
+from webhook.controllers.claim_metrics import ClaimTemplateMetrics
+from webhook.controllers.claim_templates import ClaimTemplateLoop
+from webhook.controllers.world import _template
 from webhook.inventory.pod_facts import pod_facts
 from webhook.kube.cluster import Cluster
 from webhook.placement.templates import canonical, template_name
+from webhook.terms import TEMPLATE_LABEL
 
 Json = dict[str, Any]
 P = ParamSpec("P")
@@ -26,9 +29,11 @@ CLASS = "gpu.example.com"
 GRACE_S = 600.0
 
 
-def spec_of(count: int = 1, device_class: str = CLASS, **more: object) -> Json:
+def spec_of(count: int = 1, device_class: str = CLASS, product: str = "", **more: object) -> Json:
     """What admission would write for one candidate."""
     expression = 'device.driver == "gpu.example.com"'
+    if product:
+        expression += f' && "{product}" != ""'
     asked = {
         "deviceClassName": device_class,
         "selectors": [{"cel": {"expression": expression}}],
@@ -38,6 +43,7 @@ def spec_of(count: int = 1, device_class: str = CLASS, **more: object) -> Json:
     return {"devices": {"requests": [{"name": "gpu", "exactly": asked | more}]}}
 
 
+OURS = {TEMPLATE_LABEL: "gpu"}
 SPEC = spec_of()
 NAME = template_name(SPEC)
 
@@ -129,6 +135,7 @@ class Claims:
         self.registry = CollectorRegistry()
         self.metrics = ClaimTemplateMetrics(self.registry)
         self.pool = Inline()
+        self.slow_pool = Inline()
         self.seconds = 1000.0
         self.woken = 0
         self.loop = self.another()
@@ -139,7 +146,7 @@ class Claims:
         return ClaimTemplateLoop(
             cluster,
             self.world,
-            Jobs(cluster, self.pool, self._ended),
+            Jobs(cluster, self.pool, self.slow_pool, self._ended),
             in_use="default",
             board=self.board,
             log=self.book.log,
@@ -156,12 +163,30 @@ class Claims:
             self.memory.put(path, pod)
             self.world.put_pod(pod_facts(pod))
 
+    def put_template(
+        self, name: str = NAME, spec: Json | None = None, labels: dict[str, str] | None = None
+    ) -> None:
+        """Store a template of somebody's."""
+        at = f"/apis/resource.k8s.io/v1/namespaces/team/resourceclaimtemplates/{name}"
+        body = {"metadata": {"name": name, "labels": labels or {}}, "spec": {"spec": spec or SPEC}}
+        self.memory.put(at, body)
+        self.show()
+
+    def delete_template(self, name: str = NAME) -> None:
+        """Delete one by hand."""
+        kept = {at: one for at, one in self.memory.objects.items() if name not in at}
+        self.memory.objects = kept
+        self.show()
+
     def show(self) -> None:
         """Show the templates that are there, as the mirror does a moment later."""
-        self.world.plain["templates"].objects = {
-            path: (path.split("/")[5], path.rpartition("/")[2])
-            for path in self.memory.objects
+        seen = {
+            path: _template(one | {"metadata": one["metadata"] | {"namespace": path.split("/")[5]}})
+            for path, one in self.memory.objects.items()
             if "resourceclaimtemplates" in path
+        }
+        self.world.plain["templates"].objects = {
+            path: one for path, one in seen.items() if one is not None
         }
 
     def look(self, seconds: float = 0.0) -> float:

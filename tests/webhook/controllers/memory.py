@@ -17,12 +17,14 @@ class Memory:
     Attributes:
         objects: What is there, by path.
         writes: Every accepted write as (verb, path, body), in order.
+        reads: The path of every list that was asked for.
         before_write: Called with verb and path before each write; may raise, or change objects.
     """
 
     def __init__(self, objects: dict[str, Json] | None = None) -> None:
         self.objects: dict[str, Json] = {}
         self.writes: list[tuple[str, str, Json]] = []
+        self.reads: list[str] = []
         self.before_write: Callable[[str, str], None] = lambda *_: None
         self._version = 0
         for path, body in (objects or {}).items():
@@ -40,8 +42,14 @@ class Memory:
             raise ApiError(f"GET {path}", 404, "NotFound", "not found")
         return copy.deepcopy(self.objects[path])
 
-    def items(self, path: str, **_: str) -> Iterator[Json]:
-        found = [one for at, one in self.objects.items() if at.rpartition("/")[0] == path]
+    def items(self, path: str, **query: str) -> Iterator[Json]:
+        self.reads.append(path)
+        name = query.get("fieldSelector", "").removeprefix("metadata.name=")
+        found = [
+            one
+            for at, one in self.objects.items()
+            if at.rpartition("/")[0] == path and name in {"", at.rpartition("/")[2]}
+        ]
         return iter(copy.deepcopy(found))
 
     def delete(self, path: str, **_: str) -> Json:

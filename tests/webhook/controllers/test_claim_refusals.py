@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.webhook.controllers.claim_stage import GRACE_S, NAME, Claims, raw_pod, spec_of
+from tests.webhook.controllers.claim_stage import GRACE_S, NAME, OURS, Claims, raw_pod, spec_of
 from webhook.kube.errors import ApiError, UnreachableError
 from webhook.placement.templates import template_name
 
@@ -75,8 +75,6 @@ def test_of_a_namespace_that_refuses_one_template_the_others_are_made() -> None:
     claims.refuse("create", NAME, QUOTA)
     claims.put(raw_pod("p"), raw_pod("q", spec_of(4)))
     claims.look()
-    assert claims.templates == []
-    claims.look(1.0)
     assert claims.templates == [f"team/{FOUR}"]
 
 
@@ -199,8 +197,7 @@ def test_an_event_that_may_not_be_made_is_given_up_and_one_that_cannot_is_tried_
 
 def test_a_template_that_cannot_be_swept_is_swept_later() -> None:
     claims = Claims()
-    claims.world.put_template("team", NAME)
-    claims.memory.put(f"/apis/resource.k8s.io/v1{TEMPLATES}/{NAME}", {"metadata": {"name": NAME}})
+    claims.put_template(labels=OURS)
     claims.refuse("delete", TEMPLATES, ApiError("DELETE /x", 403, "Forbidden", "no"))
     claims.look()
     for _ in range(10):
@@ -230,7 +227,7 @@ def test_a_nudge_that_may_not_be_given_is_told_and_given_up() -> None:
 def test_hundreds_of_pods_of_one_namespace_are_served_in_portions() -> None:
     claims = Claims("35")
     claims.pool.hangs.add("team")
-    claims.put(*(raw_pod(f"p{number}", spec_of(number + 1)) for number in range(250)))
+    claims.put(*(raw_pod(f"p{number}", spec_of(product=str(number + 1))) for number in range(250)))
     claims.look()
     claims.pool.let_go()
     assert len(claims.templates) == 100
@@ -246,3 +243,99 @@ def test_hundreds_of_pods_of_one_namespace_are_nudged_and_told_in_portions() -> 
         claims.look(1.0)
     assert len(claims.nudged) == len(set(claims.nudged)) == 250
     assert len(claims.events) == 250
+
+
+@pytest.mark.rule("C3")
+def test_a_policy_against_one_content_delays_nothing_that_was_never_tried() -> None:
+    claims = Claims()
+    claims.refuse("create", NAME, QUOTA)
+    claims.put(raw_pod("p"))
+    for _ in range(70):
+        claims.look(1.0)
+    claims.put(*(raw_pod(f"q{number}", spec_of(number)) for number in (4, 5, 6)))
+    claims.look(0.5)
+    assert len(claims.templates) == 3
+    assert [name for name, _ in claims.events] == ["p"]
+
+
+@pytest.mark.rule("C3")
+def test_a_namespace_that_refuses_all_is_asked_once_for_each_and_says_why_it_waits() -> None:
+    claims = Claims()
+    claims.refuse("create", TEMPLATES, QUOTA)
+    claims.put(*(raw_pod(f"p{number}", spec_of(number)) for number in range(1, 21)))
+    claims.look()
+    assert claims.count("failed") == 20
+    claims.look(0.9)
+    assert claims.count("failed") == 20
+    claims.look(0.1)
+    assert claims.count("failed") == 21
+    for _ in range(5):
+        claims.look(1.0)
+    assert len(claims.events) == 20
+
+
+@pytest.mark.rule("C3")
+def test_pods_of_a_namespace_that_hangs_are_told_so_though_theirs_was_not_tried() -> None:
+    claims = Claims()
+    claims.refuse("create", NAME, UnreachableError("https://x: POST /x: Read timed out."))
+    claims.put(raw_pod("p"))
+    for _ in range(100):
+        claims.look(1.0)
+    claims.put(raw_pod("q", spec_of(4)))
+    for _ in range(7):
+        claims.look(1.0)
+    said = (
+        "the API server has not answered; a webhook of others that it calls may hang; "
+        "it is tried again"
+    )
+    assert claims.events[1:] == [("q", f"ResourceClaimTemplate {FOUR} cannot be made: {said}")]
+    assert claims.templates == []
+
+
+@pytest.mark.rule("C3")
+def test_who_hung_last_time_takes_no_hand_of_the_others() -> None:
+    claims = Claims()
+    claims.refuse("create", TEMPLATES, UnreachableError("https://x: POST /x: Read timed out."))
+    claims.put(raw_pod("p"))
+    claims.look()
+    claims.memory.refusals.clear()
+    claims.pool.hangs.add("team")
+    claims.look(1.0)
+    assert claims.templates == [f"team/{NAME}"]
+    claims.put(raw_pod("q", spec_of(4)))
+    claims.look(1.0)
+    assert claims.templates == [f"team/{NAME}"]  # it is as quick as the others again
+    claims.pool.let_go()
+    claims.look()
+    assert claims.templates == [f"team/{NAME}", f"team/{FOUR}"]
+
+
+def test_the_same_trouble_is_logged_again_when_it_comes_back() -> None:
+    claims = Claims()
+    late = ApiError("POST /x", 429, "TooManyRequests", "later")
+    for name in ("p", "q"):
+        claims.put(raw_pod(name, annotation="{}"))
+        claims.refuse("create", "/events", late)
+        for _ in range(20):
+            claims.look(1.0)
+        claims.memory.refusals.clear()
+        for _ in range(70):
+            claims.look(1.0)
+    problems = [line["problem"] for line in claims.book.lines]
+    assert problems == ["POST /x: 429 TooManyRequests: later"] * 2
+
+
+def test_nothing_is_remembered_of_namespaces_that_are_gone() -> None:
+    claims = Claims()
+    claims.put(raw_pod("p", annotation="{}"))
+    claims.refuse("create", "/events", ApiError("POST /x", 429, "TooManyRequests", "later"))
+    claims.refuse("create", TEMPLATES, QUOTA)
+    for _ in range(20):
+        claims.look(1.0)
+    claims.world.plain["pods"].objects.clear()
+    claims.look()
+    claims.memory.refusals.clear()
+    claims.put(raw_pod("q", annotation="[]"))
+    for _ in range(6):
+        claims.look(1.0)
+    assert [name for name, _ in claims.events] == ["q"]  # no pause is left of before

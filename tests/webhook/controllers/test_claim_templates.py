@@ -10,15 +10,18 @@ from tests.logbook import NOW
 from tests.webhook.controllers.claim_stage import (
     GRACE_S,
     NAME,
+    OURS,
     SPEC,
     Claims,
     raw_pod,
     spec_of,
 )
 from tests.webhook.controllers.worlds import pfn_table
-from webhook.controllers import claim_sources
+from webhook.controllers import claim_sources, claim_texts
 from webhook.controllers.tables import TableHeld, loaded
-from webhook.placement.templates import template_name
+from webhook.inventory.conditions import Condition
+from webhook.placement.templates import Json, canonical, template_name
+from webhook.terms import MAX_CLAIMS_BYTES
 
 FOUR = template_name(spec_of(4))
 
@@ -87,15 +90,51 @@ def test_one_deleted_by_hand_before_the_mirror_has_shown_it_is_made_again() -> N
 def test_one_that_somebody_else_made_is_left_as_it_is() -> None:
     claims = Claims()
     claims.put(raw_pod("p"))
-    at = f"/apis/resource.k8s.io/v1/namespaces/team/resourceclaimtemplates/{NAME}"
-    claims.memory.put(at, {"metadata": {"name": NAME}})
+    claims.put_template()
+    claims.world.plain["templates"].objects.clear()
     claims.loop.run(NOW)
     claims.loop.run(NOW)
-    claims.seconds += 59
-    claims.loop.run(NOW)
-    assert claims.memory.writes == []
     assert claims.condition[0] == "True"
     assert claims.waiting("unanswered") == 0
+    claims.show()
+    claims.world.plain["pods"].objects.clear()
+    claims.look()
+    claims.look(GRACE_S)
+    assert claims.memory.writes == []
+
+
+@pytest.mark.rule("C3")
+def test_one_that_somebody_else_made_and_deletes_again_is_made_at_once() -> None:
+    claims = Claims()
+    claims.put(raw_pod("p"))
+    claims.put_template()
+    claims.look()
+    claims.delete_template()
+    claims.look()
+    assert claims.count("made") == 1
+
+
+@pytest.mark.rule("C3")
+@pytest.mark.parametrize("labels", [{}, OURS], ids=["without our label", "with it"])
+def test_one_of_our_names_with_other_content_is_told_and_never_overwritten(
+    labels: dict[str, str],
+) -> None:
+    claims = Claims()
+    claims.put_template(NAME, spec_of(8), labels)
+    claims.put(raw_pod("p"), raw_pod("q", spec_of(4)))
+    claims.look()
+    said = (
+        f"ResourceClaimTemplate {NAME} is not what its name says: somebody made it with other "
+        "content; delete it, and it is made as it should be"
+    )
+    assert claims.events == [("p", said)]
+    assert claims.condition == ("False", f"namespace team: {said}")
+    assert claims.waiting("odd") == 1
+    assert claims.templates == [f"team/{NAME}", f"team/{FOUR}"]
+    claims.delete_template()
+    claims.look()
+    assert claims.condition[0] == "True"
+    assert claims.count("made") == 2
 
 
 FORGED = {
@@ -133,17 +172,14 @@ def with_fields(**more: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
-        (
-            spec_of(device_class="other.example.com"),
-            "no SelectionTable asks DeviceClass other.example.com",
-        ),
+        ({"\ud800": 1}, "it holds \\ud800"),
         (spec_of(adminAccess=True), "it holds adminAccess"),
         (spec_of(tolerations=[]), "it holds tolerations"),
         (with_fields(config=[]), "it holds config"),
         (with_fields(constraints=[]), "it holds constraints"),
         (with_fields(requests=[5]), "an object with name, exactly is missing"),
     ],
-    ids=["unknown class", "adminAccess", "tolerations", "config", "constraints", "no request"],
+    ids=["half a character", "adminAccess", "tolerations", "config", "constraints", "no request"],
 )
 def test_what_admission_never_writes_is_not_made(spec: dict[str, object], why: str) -> None:
     claims = Claims()
@@ -157,6 +193,105 @@ def test_what_admission_never_writes_is_not_made(spec: dict[str, object], why: s
         f"gpuspec.preferred.jp/claims: {why}; create the Pod again by its spec"
     )
     assert claims.events == [("p", said)]
+
+
+@pytest.mark.rule("C3")
+def test_a_class_of_no_table_is_not_asked_for_until_a_table_does() -> None:
+    claims = Claims()
+    spec = spec_of(device_class="other.example.com")
+    claims.put(raw_pod("p", spec))
+    for _ in range(12):
+        claims.look(1.0)
+    said = (
+        f"ResourceClaimTemplate {template_name(spec)} is not made: no SelectionTable asks "
+        "DeviceClass other.example.com; it is made as soon as one does"
+    )
+    assert claims.events == [("p", said)]
+    claims.world.put_table(table("candidate", "other.example.com"))
+    claims.look(1.0)
+    assert claims.templates == [f"team/{template_name(spec)}"]
+
+
+@pytest.mark.rule("C3")
+def test_while_a_table_cannot_be_read_its_classes_may_be_any() -> None:
+    claims = Claims()
+    readable = claims.world.plain["tables"].objects["default"]
+    claims.world.put_table(TableHeld("default", "uid-1", b"{}", 2, {}))
+    claims.put(raw_pod("p"))
+    for _ in range(12):
+        claims.look(1.0)
+    said = (
+        f"ResourceClaimTemplate {NAME} cannot be made: no SelectionTable asks DeviceClass "
+        "gpu.example.com, and default cannot be read: gpuspec doctor tells why; it is tried again"
+    )
+    assert claims.events == [("p", said)]
+    assert claims.waiting("failed") == 1
+    claims.world.put_table(readable)
+    claims.look(1.0)
+    assert claims.templates == [f"team/{NAME}"]
+
+
+@pytest.mark.rule("C2", "C3")
+def test_longer_than_admission_writes_is_not_read() -> None:
+    claims = Claims()
+    claims.put(raw_pod("p", annotation=canonical({NAME: SPEC}).ljust(MAX_CLAIMS_BYTES)))
+    claims.put(raw_pod("q", annotation=canonical({NAME: SPEC}).ljust(MAX_CLAIMS_BYTES + 1)))
+    del claims.world.plain["pods"].objects["team/p"]
+    claims.look()
+    assert claims.templates == []
+    assert claims.waiting("refused") == 1
+    claims.put(raw_pod("p", annotation=canonical({NAME: SPEC}).ljust(MAX_CLAIMS_BYTES)))
+    claims.look()
+    assert claims.templates == [f"team/{NAME}"]
+
+
+@pytest.mark.rule("C3")
+def test_a_text_is_read_once_and_again_when_it_changes() -> None:
+    claims = Claims()
+    reads = claims.memory.reads
+    claims.put(raw_pod("p", annotation="{}"), raw_pod("q", annotation="{}"))
+    for _ in range(5):
+        claims.look(1.0)
+    assert reads == ["/api/v1/namespaces/team/pods"]
+    claims.put(raw_pod("q"))
+    claims.look(1.0)
+    assert len(reads) == 2
+    assert claims.templates == [f"team/{NAME}"]
+
+
+@pytest.mark.rule("C3")
+def test_a_pod_that_is_gone_already_brings_nothing_along() -> None:
+    claims = Claims()
+    claims.put(raw_pod("p"), raw_pod("q"))
+    del claims.memory.objects["/api/v1/namespaces/team/pods/p"]
+    del claims.memory.objects["/api/v1/namespaces/team/pods/q"]
+    claims.look()
+    assert claims.templates == []
+    assert claims.waiting("leaving") == 2
+    del claims.world.plain["pods"].objects["team/p"]
+    claims.put(raw_pod("q"))
+    claims.look(1.0)
+    assert claims.templates == [f"team/{NAME}"]
+
+
+@pytest.mark.rule("C3")
+def test_what_a_bug_stumbles_over_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumble(spec: Json, _: object) -> str:
+        if spec != SPEC:
+            raise ZeroDivisionError
+        return ""
+
+    monkeypatch.setattr(claim_texts, "refusal", stumble)
+    claims = Claims()
+    claims.put(raw_pod("p", spec_of(4)), raw_pod("q"))
+    for _ in range(8):
+        claims.look(1.0)
+    assert claims.templates == [f"team/{NAME}"]
+    why = (
+        "the Pod's annotation gpuspec.preferred.jp/claims: it cannot be read: ZeroDivisionError; "
+        "create the Pod again by its spec"
+    )
+    assert claims.events == [("p", f"ResourceClaimTemplate {FOUR} is not made: {why}")]
 
 
 @pytest.mark.rule("C3")
@@ -226,9 +361,7 @@ def test_what_no_pod_names_is_swept_after_the_grace_time() -> None:
 @pytest.mark.rule("C3")
 def test_a_pod_that_the_mirror_does_not_show_yet_keeps_its_template() -> None:
     claims = Claims()
-    claims.world.put_template("team", NAME)
-    at = f"/apis/resource.k8s.io/v1/namespaces/team/resourceclaimtemplates/{NAME}"
-    claims.memory.put(at, {"metadata": {"name": NAME}})
+    claims.put_template(labels=OURS)
     claims.look()
     claims.memory.put("/api/v1/namespaces/team/pods/new", raw_pod("new"))
     claims.look(GRACE_S)
@@ -253,6 +386,31 @@ def test_what_is_not_seen_is_not_judged() -> None:
     claims.world.plain["templates"].synced = False
     assert claims.look(GRACE_S) == 1.0
     assert claims.memory.writes == []
+
+
+@pytest.mark.rule("C3")
+@pytest.mark.parametrize("synced", [False, True], ids=["from the start", "later"])
+@pytest.mark.parametrize("mirror", ["templates", "pods", "tables"])
+def test_whoever_sees_nothing_says_so(mirror: str, *, synced: bool) -> None:
+    claims = Claims()
+    claims.put(raw_pod("p"))
+    plain = claims.world.plain[mirror]
+    plain.synced, plain.trouble = synced, "GET /x: 403 Forbidden: no"
+    assert claims.look() == (0.5 if mirror == "tables" and synced else 1.0)
+    if mirror == "tables" and synced:
+        assert claims.templates == [f"team/{NAME}"]  # what tables were is known
+        return
+    (said,) = claims.board.conditions()
+    assert said == Condition(
+        "ClaimTemplates",
+        "Unknown",
+        "CannotFollow",
+        "what cannot be seen is neither made nor swept: GET /x: 403 Forbidden: no",
+    )
+    plain.synced, plain.trouble = True, ""
+    claims.look()
+    assert claims.condition[0] == "True"
+    assert claims.templates == [f"team/{NAME}"]
 
 
 @pytest.mark.rule("C3")

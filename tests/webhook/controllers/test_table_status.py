@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 
 import pytest
 
+from selection_spec.table import Table
 from tests.logbook import NOW
 from tests.webhook.controllers.memory import Memory
 from tests.webhook.controllers.worlds import PlainWorld, gpu_node, pfn_table
 from tests.webhook.inventory.drivers import NVIDIA, claim, device, pool
+from webhook.controllers import table_status, tables
 from webhook.controllers.board import Board, Part
 from webhook.controllers.table_status import TableStatusLoop
 from webhook.controllers.tables import TableHeld
@@ -19,6 +22,7 @@ from webhook.inventory.claim_facts import claim_facts
 from webhook.inventory.conditions import Condition
 from webhook.inventory.facts import node_facts
 from webhook.inventory.slice_facts import slice_facts
+from webhook.inventory.status import Survey
 from webhook.kube.cluster import Cluster
 from webhook.kube.errors import ApiError
 
@@ -34,11 +38,19 @@ class Status:
         self.memory = Memory()
         self.board = Board(lambda: None)
         self.put(held or pfn_table())
-        self.loop = TableStatusLoop(
-            cast("Cluster", self.memory), self.world, in_use="default", board=self.board
-        )
+        self.loop = self.another()
         self.now = NOW
         self.is_mirrored = True
+
+    def another(self) -> TableStatusLoop:
+        """The loop of another process."""
+        return TableStatusLoop(
+            cast("Cluster", self.memory),
+            self.world,
+            in_use="default",
+            board=self.board,
+            monotonic=lambda: 0.0,
+        )
 
     def put(self, held: TableHeld) -> None:
         self.world.put_table(held)
@@ -97,12 +109,7 @@ def test_it_is_written_when_it_changed_and_every_minute() -> None:
 def test_a_new_leader_writes_at_once_for_it_knows_nothing_of_the_former() -> None:
     status = Status()
     status.run()
-    status.loop = TableStatusLoop(
-        cast("Cluster", status.memory),
-        status.world,
-        in_use="default",
-        board=status.board,
-    )
+    status.loop = status.another()
     assert status.run(1) == 1
 
 
@@ -265,3 +272,124 @@ def test_a_status_waits_until_claims_were_seen() -> None:
     assert status.run() == 0
     status.world.plain["claims"].synced = True
     assert status.run() == 1
+
+
+NO = "GET /x: 403 Forbidden: no"
+CLAIMED: dict[str, Any] = {
+    "output": "ResourceClaim",
+    "claim": {"deviceClassName": NVIDIA, "driver": NVIDIA},
+}
+
+
+@pytest.mark.rule("D7", "C3")
+@pytest.mark.parametrize("synced", [False, True], ids=["from the start", "later"])
+@pytest.mark.parametrize("mirror", ["slices", "classes", "claims"])
+def test_a_table_without_claims_has_all_its_status_where_drivers_cannot_be_seen(
+    mirror: str, *, synced: bool
+) -> None:
+    status = Status()
+    hidden = status.world.plain[mirror]
+    hidden.synced, hidden.trouble = synced, NO
+    status.run()
+    rows = {row["id"]: row["devices"] for row in status.status["rows"]}
+    assert rows == {"v100-16gb": 0, "v100-32gb": 0, "a30-24gb": 6, "a100-80gb": 0}
+    assert status.status["renewTime"] == "2026-06-01T12:00:00Z"
+    said = f"counts hold, but what depends on the following stands still: {NO}"
+    assert status.condition("Following")["message"] == said
+    assert status.run(60) == 1
+
+
+@pytest.mark.rule("D7", "C3")
+@pytest.mark.parametrize("mirror", ["slices", "classes", "claims"])
+def test_of_a_table_with_claims_all_is_counted_that_can_be_seen(mirror: str) -> None:
+    status = Status(pfn_table(**CLAIMED))
+    status.world.put_nodes([gpu_node("n1", "a100-80gb", 0)])
+    hidden = status.world.plain[mirror]
+    hidden.synced, hidden.trouble = False, NO
+    status.run()
+    rows = {row["id"]: (row["nodes"], row.get("devices")) for row in status.status["rows"]}
+    assert rows["a30-24gb"] == (1, 6)
+    assert rows["a100-80gb"] == (1, None)
+    assert status.condition("Following")["status"] == "False"
+    said = f"devices of DRA drivers are not counted: {NO}"
+    assert status.condition("Following")["message"] == said
+    assert status.status["renewTime"] == "2026-06-01T12:00:00Z"
+    hidden.synced, hidden.trouble = True, ""
+    status.run(5)
+    rows = {row["id"]: (row["nodes"], row.get("devices")) for row in status.status["rows"]}
+    assert rows["a100-80gb"] == (1, 0)
+    assert status.condition("Following")["status"] == "True"
+
+
+@pytest.mark.rule("D7", "C3")
+def test_what_a_table_with_claims_had_is_not_renewed_once_drivers_cannot_be_seen() -> None:
+    status = Status(pfn_table(**CLAIMED))
+    status.run()
+    status.world.plain["slices"].trouble = NO
+    assert status.run(60) == 1
+    assert status.condition("Following")["message"] == f"counts are of earlier: {NO}"
+    assert status.status["renewTime"] == "2026-06-01T12:00:00Z"
+
+
+@pytest.mark.parametrize("mirror", ["nodes", "pods"])
+def test_where_nothing_was_ever_seen_what_another_leader_counted_stays_and_is_not_renewed(
+    mirror: str,
+) -> None:
+    status = Status()
+    status.run()
+    status.loop = status.another()
+    hidden = status.world.plain[mirror]
+    hidden.synced, hidden.trouble = False, NO
+    assert status.run(5) == 1
+    assert status.condition("Following")["message"] == f"nothing is counted: {NO}"
+    assert len(status.status["rows"]) == 4
+    assert "renewTime" not in status.status
+
+
+@pytest.mark.parametrize("mirror", ["templates", "daemons"])
+def test_what_other_loops_cannot_see_is_told_beside_counts_that_hold(mirror: str) -> None:
+    status = Status()
+    status.world.plain[mirror].trouble = NO
+    status.run()
+    assert status.condition("Following")["status"] == "False"
+    said = f"counts hold, but what depends on the following stands still: {NO}"
+    assert status.condition("Following")["message"] == said
+    assert status.run(60) == 1
+
+
+def test_a_bug_about_one_table_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    status = Status()
+    odd = pfn_table(cost=7)
+    status.world.put_table(TableHeld("odd", "uid-2", odd.text, 1, {}))
+    status.memory.put(TABLE.replace("default", "odd"), {"metadata": {"name": "odd"}})
+
+    def stumble(table: Table, clock: Callable[[], float]) -> Survey:
+        if table.digest != "e714847787031e18":
+            raise ZeroDivisionError("no way")
+        return Survey(table, clock)
+
+    monkeypatch.setattr(table_status, "Survey", stumble)
+    status.world.plain["tables"].objects = dict(
+        reversed(status.world.plain["tables"].objects.items())
+    )
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError, match="no way"):
+            status.run(60)
+    assert status.status["renewTime"] == "2026-06-01T12:02:00Z"
+    beside = status.memory.objects[TABLE.replace("default", "odd")]["status"]
+    (said,) = (one for one in beside["conditions"] if one["type"] == "Following")
+    assert said["message"] == "nothing is counted: ZeroDivisionError: no way"
+    assert "rows" not in beside
+
+
+def test_a_table_over_which_reading_stumbles_is_told_as_one_that_is_not_accepted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stumble(_: bytes) -> Table:
+        raise ZeroDivisionError("no way")
+
+    monkeypatch.setattr(tables, "load_table_text", stumble)
+    status = Status(pfn_table(cost=8))
+    status.run()
+    said = "it cannot be read: ZeroDivisionError: no way"
+    assert status.condition("Accepted")["message"] == said

@@ -10,6 +10,7 @@ import yaml
 from tests.builders import PFN_TABLE
 from webhook.controllers.tables import TableHeld, table_held
 from webhook.controllers.world import World
+from webhook.inventory.claim_needs import TemplateFacts
 from webhook.inventory.daemon_facts import DaemonFacts
 from webhook.inventory.facts import NodeFacts, Taint
 from webhook.inventory.pod_facts import PodFacts
@@ -56,7 +57,7 @@ class PlainWorld(World):
         self.plain["pods"].put(pod.key, pod)
 
     def put_template(self, namespace: str, name: str) -> None:
-        self.plain["templates"].put(f"{namespace}/{name}", (namespace, name))
+        self.plain["templates"].put(f"{namespace}/{name}", TemplateFacts((namespace, name)))
 
     def put_daemon(self, daemon: DaemonFacts) -> None:
         self.plain["daemons"].put(daemon.key, daemon)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.inventory.claim_needs import ClaimNeeds, Past, TemplateKey, claim_needs
+from webhook.inventory.claim_needs import ClaimNeeds, Past, TemplateFacts, TemplateKey, claim_needs
 from webhook.inventory.pod_facts import Owner, PodFacts, pod_facts
 
 A, B = "gpuspec-" + "a" * 32, "gpuspec-" + "b" * 32
@@ -35,7 +37,8 @@ POD = waiting_pod()
 def needs(
     *pods: PodFacts, there: set[TemplateKey] | None = None, past: Past | None = None, now: float = 0
 ) -> ClaimNeeds:
-    return claim_needs(pods, there or set(), past or Past(), now=now, grace_s=GRACE_S)
+    seen = [TemplateFacts(key) for key in there or ()]
+    return claim_needs(pods, seen, past or Past(), now=now, grace_s=GRACE_S)
 
 
 @pytest.mark.rule("C3")
@@ -137,7 +140,8 @@ def test_nothing_is_swept_that_is_used_or_was_within_the_grace_time(
     past = Past()
     last_used: dict[TemplateKey, float] = {}
     for now, pods, there in looks:
-        found = claim_needs(pods, there, past, now=now, grace_s=GRACE_S)
+        seen = [TemplateFacts(key) for key in there]
+        found = claim_needs(pods, seen, past, now=now, grace_s=GRACE_S)
         past = found.past
         for pod in pods:
             if not pod.finished:
@@ -148,6 +152,7 @@ def test_nothing_is_swept_that_is_used_or_was_within_the_grace_time(
         assert not found.missing.keys() & there
 
 
+HASH = hashlib.sha256(b'{"a": 1}').hexdigest()
 RAW: dict[str, dict[str, Any]] = {
     "metadata": {
         "namespace": "team",
@@ -168,9 +173,9 @@ RAW: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.rule("C3")
-def test_of_a_pending_pod_what_its_templates_hold_is_kept_once_for_all_replicas() -> None:
+def test_of_a_pending_pod_a_hash_of_what_it_brings_is_kept_once_for_all_replicas() -> None:
     first, second = pod_facts(RAW), pod_facts(RAW)
-    assert (first.templates, first.claims, first.unclaimed) == ((A,), '{"a": 1}', True)
+    assert (first.templates, first.claims, first.unclaimed) == ((A,), HASH, True)
     assert first.templates is second.templates
     assert first.claims is second.claims
 
@@ -184,17 +189,17 @@ def test_of_a_pending_pod_what_its_templates_hold_is_kept_once_for_all_replicas(
         pytest.param(
             "status",
             {"resourceClaimStatuses": [{"name": "one"}]},
-            ((A,), '{"a": 1}', True),
+            ((A,), HASH, True),
             id="one of two claims is made",
         ),
         pytest.param(
             "status",
             {"resourceClaimStatuses": [{"name": "one"}, {"name": "two"}]},
-            ((A,), '{"a": 1}', False),
+            ((A,), HASH, False),
             id="all claims are made",
         ),
         pytest.param(
-            "metadata", {"deletionTimestamp": "x"}, ((A,), '{"a": 1}', False), id="being deleted"
+            "metadata", {"deletionTimestamp": "x"}, ((A,), HASH, False), id="being deleted"
         ),
         pytest.param("metadata", {"annotations": None}, ((A,), "", True), id="nothing brought"),
         pytest.param(
@@ -218,3 +223,42 @@ def test_what_is_kept_of_other_pods(
     raw = RAW | {part: RAW.get(part, {}) | fields}
     facts = pod_facts(raw)
     assert (facts.templates, facts.claims, facts.unclaimed) == kept
+
+
+@pytest.mark.rule("C3")
+def test_what_is_kept_of_a_pod_does_not_grow_with_what_it_brings_along() -> None:
+    long = RAW["metadata"] | {"annotations": {"gpuspec.preferred.jp/claims": "\ud800" * 200_000}}
+    assert len(pod_facts(RAW | {"metadata": long}).claims) == 64
+
+
+@pytest.mark.rule("R5")
+@pytest.mark.parametrize(
+    ("candidates", "kept"),
+    [
+        (["a30-24gb", "v100-16gb"], ("a30-24gb", "v100-16gb")),
+        (["a30-24gb", 5, "a" * 64, "\ud800", ["x"]], ("a30-24gb",)),
+        ([str(number) for number in range(2049)], ()),
+        ("a30-24gb", ()),
+        (["a30-24gb", "x" * 131_072], ()),
+    ],
+    ids=["ids", "what is no id", "too many", "no list", "too long"],
+)
+def test_of_candidates_no_more_is_kept_than_admission_writes(
+    candidates: object, kept: tuple[str, ...]
+) -> None:
+    marks = {"gpuspec.preferred.jp/request": json.dumps({"candidates": candidates})}
+    raw = RAW | {"metadata": RAW["metadata"] | {"annotations": marks}}
+    assert pod_facts(raw).candidates == kept
+
+
+@pytest.mark.rule("C3")
+def test_nobody_elses_template_is_idle_and_an_odd_one_is_told_to_pending_pods() -> None:
+    theirs = TemplateFacts(("team", A), is_ours=False)
+    odd = TemplateFacts(("team", B), is_true=False)
+    bound = replace(waiting_pod("q", B), node="n", unclaimed=False)
+    found = claim_needs([POD, bound], [theirs, odd], Past(), now=0, grace_s=0)
+    assert (found.idle, found.odd) == ((), {})
+    pending = waiting_pod("r", B)
+    found = claim_needs([pending], [theirs, odd], Past(), now=0, grace_s=0)
+    assert (found.idle, found.odd) == ((), {("team", B): (pending,)})
+    assert found.namespaces == {"team"}

@@ -10,13 +10,14 @@ import pytest
 
 from selection_spec.errors import Level, Problem
 from selection_spec.table import Table
-from tests.builders import GPU, Json, make_row, make_table
+from tests.builders import GPU, Json, make_pod, make_row, make_table
 from tests.webhook.inventory.drivers import A30, NVIDIA, claim, device, pool, tainted
-from tests.webhook.inventory.facts import node, nodes
+from tests.webhook.inventory.facts import node, nodes, pod
 from webhook.inventory import recogniser
 from webhook.inventory.claim_facts import claim_facts
 from webhook.inventory.claims import Offered, offered
 from webhook.inventory.facts import NodeFacts
+from webhook.inventory.pod_facts import pod_facts
 from webhook.inventory.slice_facts import DeviceFacts, slice_facts
 from webhook.inventory.status import RowCounts, Survey, table_status
 
@@ -189,6 +190,17 @@ class TestOwnSelectors:
             )
         ]
 
+    @pytest.mark.rule("C3")
+    def test_a_selector_that_the_api_server_refuses(self) -> None:
+        row = first(make_table(self.row("device.driver ==")), ON_N1, offers(pool(device())))
+        (problem,) = row.problems
+        assert problem.text() == (
+            "the API server does not take a selector of the claim: it is no CEL: something is "
+            "missing at its end, such as a closing bracket; "
+            "no Pod starts whose claim names this row: mend it"
+        )
+        assert (problem.level, row.grave) == (Level.ERROR, (problem,))
+
     def test_a_selector_that_cannot_be_read_here(self) -> None:
         row = self.row('device.attributes["x"].y.findAll("a") == []')
         status = table_status(make_table(row), ON_N1, offers=offers(pool(device())))
@@ -293,8 +305,92 @@ class TestProblems:
         assert said(row) == [
             (
                 "1 node has nvidia.com/gpu of a device plugin too; "
-                "stop it there: both would hand out the same cards"
+                "stop it there: both hand out the same cards"
             )
+        ]
+
+
+class TestOneCard:
+    """A card is counted once, and told of where two give it out who do not know of each other."""
+
+    @pytest.mark.rule("D7")
+    def test_what_pods_hold_by_the_plugins_resource_is_not_free_for_claims(self) -> None:
+        there = [node("n1", "a30-24gb", 2), node("n2", "a30-24gb", {})]
+        given = offers(pool(device(), device()), pool(device(), device(), name="n2"))
+        pods = [pod("n1", 1), pod("n2", 1), pod("n2", 5, finished=True)]
+        (row,) = table_status(make_table(claimed()), there, pods, given).rows
+        assert numbers(row) == (4, 4, 2, 2)
+        assert said(row) == [
+            (
+                "1 of 2 nodes has nvidia.com/gpu of a device plugin too; "
+                "stop it there: both hand out the same cards"
+            ),
+            (
+                "2 Pods still hold nvidia.com/gpu on 2 nodes whose devices are given out by "
+                "claims; let them end first, for the same cards are given out again"
+            ),
+        ]
+        assert row.grave == row.problems
+        assert {one.level for one in row.grave} == {Level.ERROR}
+
+    @pytest.mark.rule("D7")
+    def test_a_row_without_a_resource_is_known_by_its_driver(self) -> None:
+        raw = claimed()
+        del raw["resource"]
+        given = offers(pool(device(), device()))
+        (row,) = table_status(make_table(raw), ON_N1, [pod("n1", 1)], given).rows
+        assert row.free == 1
+        assert "1 Pod still holds nvidia.com/gpu on 1 node whose" in row.grave[0].message
+
+    @pytest.mark.rule("D7")
+    def test_more_held_than_there_are_is_nothing_free(self) -> None:
+        there = [node("n1", "a30-24gb", {}), node("n2", "a30-24gb", {})]
+        given = offers(pool(device(), device()), pool(device(), device(), name="n2"))
+        (row,) = table_status(make_table(claimed()), there, [pod("n1", 9)], given).rows
+        assert row.free == 2
+
+    @pytest.mark.rule("D7")
+    @pytest.mark.parametrize("pools", [1, 0], ids=["driver runs", "driver is gone"])
+    def test_what_claims_hold_is_not_free_for_the_plugin(self, pools: int) -> None:
+        """Its slices may be gone; where its devices were, the allocation says."""
+        there = nodes(2, "a30-24gb", 2)
+        name = there[0].name
+        held = claim("gpu-0-0", "gpu-0-1", at="the pool")
+        in_ = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]}]
+        held["status"]["allocation"]["nodeSelector"] = {"nodeSelectorTerms": in_}
+        slices = [pool(device(), device(), name="the pool", node=name)] * pools
+        given = offers(*slices, claims=[held])
+        for fields in ({}, {"claim": {"deviceClassName": NVIDIA, "driver": NVIDIA}}):
+            table = make_table(make_row("a30-24gb", perNode=2, **fields))
+            (row,) = table_status(table, there, [pod(there[1].name, 1)], given).rows
+            assert numbers(row) == (4, 4, 2, 1)
+            assert [one.text() for one in row.grave] == [
+                (
+                    "1 claim still holds devices on 1 node whose devices a device plugin gives "
+                    "out as nvidia.com/gpu; let their Pods end first, for the same cards are "
+                    "given out again"
+                )
+            ]
+
+    @pytest.mark.rule("D7")
+    def test_a_part_of_a_card_is_no_card_of_the_plugins(self) -> None:
+        given = offers(pool(device(kind="mig")), claims=[claim("gpu-0-0")])
+        row = first(make_table(make_row("a30-24gb", perNode=2)), [node("n1", "a30-24gb", 2)], given)
+        assert (row.free, row.grave) == (2, ())
+
+    @pytest.mark.rule("D7")
+    def test_an_extended_resource_that_a_driver_gave_is_held_by_its_claim_alone(self) -> None:
+        served = {"requestMappings": [{"containerName": "main", "resourceName": GPU}]}
+        mine = make_pod().container("main", {GPU: 1}).spec(nodeName="n1").build()
+        mine["status"] = {"extendedResourceClaimStatus": served}
+        given = offers(pool(device(), device()), classes={NVIDIA: GPU}, claims=[claim("gpu-0-0")])
+        table = make_table(claimed(output="ExtendedResource"))
+        (row,) = table_status(table, ON_N1, [pod_facts(mine)], given).rows
+        assert (row.free, row.grave) == (1, ())
+        (row,) = table_status(table, ON_N1, [pod("n1", 1)], given).rows
+        assert row.free == 0
+        assert [one.message for one in row.grave] == [
+            "1 Pod still holds nvidia.com/gpu on 1 node whose devices are given out by a DRA driver"
         ]
 
 

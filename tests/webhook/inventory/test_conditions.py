@@ -6,9 +6,12 @@ import pytest
 
 from selection_spec.errors import Problem
 from tests.builders import make_row, make_table
+from tests.webhook.inventory.drivers import NVIDIA, device, pool
 from tests.webhook.inventory.facts import node, nodes
+from webhook.inventory.claims import offered
 from webhook.inventory.conditions import Condition, accepted, merged, ready
 from webhook.inventory.facts import NodeFacts
+from webhook.inventory.slice_facts import slice_facts
 from webhook.inventory.status import table_status
 
 EARLIER, NOW = "2026-11-29T10:00:00Z", "2026-11-29T11:00:00Z"
@@ -75,6 +78,17 @@ def test_ready_is_to_have_a_device_to_give(
     found = ready(table_status(TABLE, cluster))
 
     assert found == Condition("Ready", status, reason, message)
+
+
+def test_cards_that_are_given_out_twice_are_problems() -> None:
+    part = {"deviceClassName": NVIDIA, "driver": NVIDIA}
+    table = make_table(make_row("a30-24gb", perNode=2, output="ResourceClaim", claim=part))
+    offers = offered([slice_facts(pool(device(), device()))])
+    found = ready(table_status(table, [node("n1", "a30-24gb", 2)], offers=offers))
+    assert (found.reason, found.message) == (
+        "ProblemsFound",
+        "1 of 1 row match nodes; 2 of 2 devices are usable; 1 row has problems: a30-24gb",
+    )
 
 
 def test_a_condition_keeps_its_time_while_its_status_stays() -> None:

@@ -10,7 +10,7 @@ from selection_spec.cel import any_of, selectors
 from tests.builders import Json, make_row, make_table
 from tests.webhook.inventory.drivers import NVIDIA, device, pool
 from webhook.inventory.claims import offered
-from webhook.inventory.device_cel import ALL, CelError, Expressions
+from webhook.inventory.device_cel import ALL, CelError, Expressions, SlowError
 from webhook.inventory.recogniser import Recogniser
 from webhook.inventory.slice_facts import DeviceFacts, slice_facts
 
@@ -30,6 +30,7 @@ A100: Json = {
     "allowMultipleAllocations": True,
 }
 OF = 'device.attributes["gpu.nvidia.com"]'
+MANY = str(list(range(105)))
 HAS = 'device.capacity["gpu.nvidia.com"]'
 
 
@@ -101,6 +102,7 @@ def test_expressions_about_a_device(expression: str, *, expected: bool) -> None:
         (f'{HAS}.memory == quantity("forty")', "'forty' is no quantity"),
         (f'{OF}.driverVersion == semver("580")', "'580' is no semantic version"),
         (f"{OF}.productName", "it is neither true nor false"),
+        (f"{MANY}.all(a, {MANY}.all(b, a + b >= 0))", "Iteration budget exceeded"),
     ],
 )
 def test_what_fails_on_a_device_says_why(expression: str, reason: str) -> None:
@@ -177,3 +179,64 @@ def test_rows_recognise_what_their_cel_lets_kubernetes_allocate(
             for device in one_slice.devices
         )
         assert found[row.id].devices == allocatable
+
+
+def test_whatever_the_library_stumbles_over_is_an_error_of_the_expression(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Stumbling:
+        def __getattr__(self, _: str) -> object:
+            raise MemoryError("too much")
+
+    library = Expressions()
+    compiled = library.compiled("true")
+    monkeypatch.setattr(library, "_env", Stumbling())
+    monkeypatch.setattr(compiled, "_program", Stumbling())
+    with pytest.raises(CelError, match=r"^too much$"):
+        library.compiled("true")
+    with pytest.raises(CelError, match=r"^too much$"):
+        compiled.holds(NVIDIA, (), multiple=False)
+
+
+class Clock:
+    """Passes by as much as an evaluation is to take, each time it is looked at."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.step = 0.0
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def test_what_takes_long_is_not_evaluated_for_ever() -> None:
+    clock = Clock()
+    library = Expressions(clock)
+    slow, quick = library.compiled("true"), library.compiled("1 == 1")
+    clock.step = 1.0
+    assert all(slow.holds(NVIDIA, (), multiple=False) for _ in range(6))  # five seconds and more
+    with pytest.raises(SlowError, match=r"^it takes too long to evaluate$"):
+        slow.holds(NVIDIA, (), multiple=False)
+    clock.step = 0.0
+    assert quick.holds(NVIDIA, (), multiple=False)
+    clock.now += 60
+    assert slow.holds(NVIDIA, (), multiple=False)
+
+
+@pytest.mark.rule("C3")
+def test_devices_of_a_row_whose_selector_takes_long_are_not_counted() -> None:
+    clock = Clock()
+
+    def claim(*selectors: str) -> Json:
+        cel = [{"cel": {"expression": one}} for one in selectors]
+        return {"deviceClassName": NVIDIA, "driver": NVIDIA, "selectors": cel}
+
+    slow = make_row("a30-24gb", claim=claim(f"{OF}.all(name, true)"))
+    recogniser = Recogniser(make_table(slow).rows, clock)
+    clock.step = 1.0
+    devices = [device("NVIDIA A30", f"{number}Gi") for number in range(1, 21)]
+    for _ in range(2):
+        found = recogniser.recognised(offered([slice_facts(pool(*devices))]), lambda _: True)
+        assert found["a30-24gb"].unread == "it takes too long to evaluate"
+    assert clock.now < 20

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 from urllib.parse import urlsplit
 
 from webhook.advice.doctor.findings import CannotLookError
 from webhook.advice.doctor.seen import Seen, Topic
 from webhook.inventory.facts import Json, mapping, mappings
-from webhook.terms import TABLE_GROUP
+from webhook.terms import SERVICE, TABLE_GROUP
 
 _ANY = "*"
-_TRANSLATING = ("/mutate", "/mutate/kueue")
+_HTTPS = 443
+
+QUEUED_PATH: Final = "/mutate/kueue"
+TRANSLATING: Final = ("/mutate", QUEUED_PATH)
+"""Where Pods are translated, those that Kueue admits by the first of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,12 @@ class Entry:
         return f"{name}.{namespace}.svc"
 
     @property
+    def port(self) -> int:
+        """The port of the Service that it calls."""
+        port = mapping(self._client.get("service")).get("port")
+        return port if type(port) is int else _HTTPS
+
+    @property
     def path(self) -> str:
         """What is called there."""
         url = urlsplit(str(self._client.get("url") or ""))
@@ -79,6 +90,14 @@ class Entry:
             for rule in mappings(self.raw.get("rules"))
         )
 
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Tell whether it is called for objects in a namespace with these labels (k8s)."""
+        selector = mapping(self.raw.get("namespaceSelector"))
+        plain = mapping(selector.get("matchLabels"))
+        return all(labels.get(key) == value for key, value in plain.items()) and all(
+            _fulfils(labels, one) for one in mappings(selector.get("matchExpressions"))
+        )
+
     @property
     def _client(self) -> Json:
         return mapping(self.raw.get("clientConfig"))
@@ -97,7 +116,8 @@ def our_entries(seen: Seen, topic: Topic) -> list[Entry]:
     Raises:
         CannotLookError: They were not seen.
     """
-    return [one for one in entries(seen.items(topic)) if one.is_ours]
+    own = seen.place.namespace, SERVICE
+    return [one for one in entries(seen.items(topic)) if one.is_ours or one.service == own]
 
 
 def translating(seen: Seen) -> list[Entry]:
@@ -106,10 +126,23 @@ def translating(seen: Seen) -> list[Entry]:
     Raises:
         CannotLookError: They were not seen, or there is none.
     """
-    found = [one for one in our_entries(seen, Topic.MUTATING) if one.path in _TRANSLATING]
+    found = [one for one in our_entries(seen, Topic.MUTATING) if one.path in TRANSLATING]
     if not found:
         raise CannotLookError("no webhook configuration sends Pods to gpuspec")
     return found
+
+
+def _fulfils(labels: Mapping[str, str], requirement: Json) -> bool:
+    value, values = labels.get(str(requirement.get("key"))), requirement.get("values") or ()
+    match requirement.get("operator"):
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case _:
+            return value is None
 
 
 def _matches(rule: Json, part: str, value: str) -> bool:

@@ -11,6 +11,7 @@ from webhook.advice.doctor.seen import Seen, Topic
 from webhook.advice.homes import Homes
 from webhook.advice.words import number
 from webhook.inventory.facts import node_facts
+from webhook.inventory.matching import Matcher
 from webhook.inventory.vendors import gpus
 
 _GENERATE = "have one written for the nodes that are there: gpuspec table generate --cluster"
@@ -23,15 +24,18 @@ def nodes(seen: Seen) -> Iterator[Finding]:
     with_slices = {one.node for one in offered.slices if one.driver in drivers} if offered else ()
     every = map(node_facts, seen.items(Topic.NODES))
     found = [node for node in every if gpus(node, table.resources) or node.name in with_slices]
-    homes = Homes(table, offered)
-    missed = sorted(node.name for node in found if not homes.rows_of(node))
+    homes, matcher = Homes(table, offered), Matcher(table)
+    # What keeps claims from devices of nodes that have a row's labels is said of claims.
+    missed = sorted(
+        node.name for node in found if not (matcher.rows_of(node) or homes.rows_of(node))
+    )
     if not found:
         yield warning(
             "no node has GPUs in its capacity, so Pods with a spec wait"
-            if offered is None
+            if not drivers
             else "no node has GPUs in its capacity or in ResourceSlices, so Pods with a spec wait",
             "see that a device plugin runs, unless an autoscaler brings the nodes"
-            if offered is None
+            if not drivers
             else "see that device plugin or driver runs, unless an autoscaler brings the nodes",
         )
     elif len(missed) == len(found):

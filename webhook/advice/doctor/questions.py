@@ -8,7 +8,7 @@ from webhook.advice.doctor.replicas import WEBHOOK_LABELS, readiness_questions
 from webhook.advice.doctor.seen import Place, Question, Seen, Topic
 from webhook.advice.doctor.trial import trials
 from webhook.inventory.facts import Json, mapping
-from webhook.terms import CONTROLLER_NAME, SERVER_SECRET, TABLES_PATH
+from webhook.terms import CONTROLLER_NAME, KUEUE_NAMESPACE_LABEL, SERVER_SECRET, TABLES_PATH
 
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 
@@ -32,6 +32,11 @@ def first_questions(place: Place) -> dict[str, Question]:
         Topic.LIMIT_RANGES: _everywhere("/api/v1/limitranges"),
         Topic.QUOTAS: _everywhere("/api/v1/resourcequotas"),
         Topic.PENDING: Question("/api/v1/pods", "list pods", waiting),
+        Topic.QUEUED: Question(
+            "/api/v1/namespaces",
+            "list namespaces",
+            {"labelSelector": f"{KUEUE_NAMESPACE_LABEL}=true"},
+        ),
         Topic.SERVICES: Question(f"{core}/services", f"list services {within}"),
         Topic.ENDPOINTS: Question(slices, f"list endpointslices {within}"),
         Topic.DEPLOYMENTS: Question(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from webhook.advice.doctor.entries import our_entries
+from webhook.advice.doctor.entries import TRANSLATING, Entry, our_entries
 from webhook.advice.doctor.findings import Finding, error, fine, unknown, warning
 from webhook.advice.doctor.seen import Question, Refused, Seen, Topic
 from webhook.advice.words import counted
@@ -57,6 +57,8 @@ def endpoints(seen: Seen) -> Iterator[Finding]:
             )
         else:
             yield _of_service(seen, called[1])
+    for entry in ours:
+        yield from _way_to(seen, entry)
 
 
 def agreement(seen: Seen) -> Iterator[Finding]:
@@ -125,6 +127,28 @@ def _of_service(seen: Seen, service: str) -> Finding:
             f"run two replicas: kubectl -n {namespace} get deployments",
         )
     return fine(f"Service {namespace}/{service} has {ready} ready endpoints")
+
+
+def _way_to(seen: Seen, entry: Entry) -> Iterator[Finding]:
+    """Check that what an entry calls is there: a path that is served, and the Service's port."""
+    if entry.path not in TRANSLATING:
+        yield error(
+            f"webhook {entry.name} calls {entry.path or '/'}, where nothing is served: Pods that "
+            "it is called for are refused",
+            f"set its path to {' or '.join(TRANSLATING)}, as gpuspec's manifests do",
+        )
+    answer = seen.answers[Topic.SERVICES]
+    for one in () if isinstance(answer, Refused) else answer:
+        if entry.service == (seen.place.namespace, one["metadata"]["name"]):
+            listed = mappings(mapping(one.get("spec")).get("ports"))
+            ports = sorted(str(port.get("port")) for port in listed)
+            if str(entry.port) not in ports:
+                yield error(
+                    f"webhook {entry.name} calls port {entry.port} of Service "
+                    f"{'/'.join(entry.service)}, which has {', '.join(ports) or 'none'}: Pods that "
+                    "it is called for are refused",
+                    "set clientConfig.service.port of the webhook to a port of the Service",
+                )
 
 
 def _exists(seen: Seen, service: str) -> bool:

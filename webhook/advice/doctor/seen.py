@@ -39,6 +39,7 @@ class Topic(StrEnum):
     LIMIT_RANGES = "limitRanges"
     QUOTAS = "quotas"
     PENDING = "pending"
+    QUEUED = "queued"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import click
 
-from selection_spec.availability import Availability
 from selection_spec.errors import Level
 from selection_spec.table import Table
 from webhook.admission.translate import Context
 from webhook.advice.asks import asks_that_matter
-from webhook.advice.diff import Diff, ManifestChange, NodesReport, PodsReport
+from webhook.advice.diff import Diff, ManifestChange, NodesReport
 from webhook.advice.diff_json import as_json
 from webhook.advice.diff_nodes import Grounds
 from webhook.advice.diff_text import as_text
 from webhook.advice.fit import waiting
-from webhook.advice.moves import moves
-from webhook.advice.owners import by_owner
-from webhook.advice.pod_changes import PodJudge, stored_pods
+from webhook.advice.moves import Present, moves
+from webhook.advice.pod_changes import PodJudge
 from webhook.advice.row_changes import table_changes
-from webhook.advice.spec_changes import spec_changes
+from webhook.advice.spec_changes import Known, spec_changes
 from webhook.cli import SETTINGS
-from webhook.cli.cluster import asked, cluster_option, cluster_table
+from webhook.cli.cluster import cluster_option, cluster_table
 from webhook.cli.inputs import read_manifests, read_table, refuse_second_reading
 from webhook.cli.outputs import json_text, output_option
-from webhook.cli.saved import progress, saved_items
-from webhook.cli.table.live import DAEMON_SETS, NODES, if_allowed, offers_of
-from webhook.inventory.claims import Offered, offered
-from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
-from webhook.inventory.facts import NodeFacts, node_facts
-from webhook.inventory.slice_facts import slice_facts
+from webhook.cli.saved import progress
+from webhook.cli.table.diff_live import Files, Live, judge_of, of_cluster, of_files
+from webhook.inventory.broken import broken_rows
 from webhook.jsonpatch import pointer
 from webhook.settings import ClusterPlace
-from webhook.snapshot import Snapshot
-from webhook.terms import SPEC_LABEL, TABLE_KIND
+from webhook.terms import TABLE_KIND
 from webhook.workloads import pod_templates
 
 Json = dict[str, Any]
@@ -63,10 +57,12 @@ Examples:
 \b
 Errors:   a spec that had devices has none; where nodes are known: a spec that
           nodes could serve finds none; a Pod would be denied, or find no node
-          that has what it would get; a row goes to claims that get nothing.
+          that has what it would get; a row goes to claims that get nothing; a
+          claim has a selector that is refused, or fails on devices.
 Warnings: a spec loses devices; where nodes are known: some nodes; a Pod would
           start on another kind of node; a reserve has to wait; a row goes to
-          claims, and the device plugin gives its devices out, too.
+          claims or back, and its devices are given out otherwise, too, or
+          somebody still holds them.
 
 Exit status: 0 fine, 1 something at or above --fail-on, 2 wrong usage or
 unreadable input.""",
@@ -99,6 +95,12 @@ unreadable input.""",
     metavar="FILE",
     help="See what claims recognise: kubectl get resourceslices -o json",
 )
+@click.option(
+    "--claims",
+    "claims_file",
+    metavar="FILE",
+    help="See what claims hold: kubectl get resourceclaims -A -o json",
+)
 @cluster_option
 @click.option(
     "--fail-on",
@@ -118,6 +120,7 @@ def diff(
     pods_file: str | None,
     nodes_file: str | None,
     slices_file: str | None,
+    claims_file: str | None,
     kubeconfig: Path | None,
     context: str | None,
     fail_on: str,
@@ -133,57 +136,37 @@ def diff(
     gain or lose devices, and, with --cluster or saved nodes and Pods, which specs lose their nodes,
     and whose Pods would be denied, moved or admitted otherwise if they were created again.
     """
-    refuse_second_reading(old_file, new_file, pods_file, nodes_file, slices_file, *filenames)
-    if use_cluster and (pods_file or nodes_file or slices_file):
+    files = Files(nodes_file, pods_file, slices_file, claims_file)
+    refuse_second_reading(old_file, new_file, *astuple(files), *filenames)
+    if use_cluster and any(astuple(files)):
         raise click.UsageError("give either --cluster or saved files, not both")
     place = ClusterPlace(kubeconfig, context)
     old, new = (_table(one, place) for one in (old_file, new_file))
-    if use_cluster:
-        live = _of_cluster(place, old, new)
-    else:
-        live = _of_files(pods_file, nodes_file, slices_file, old, new)
+    live = of_cluster(place, old, new) if use_cluster else of_files(files, old, new)
     found = _compared(old, new, live, filenames)
     click.echo(json_text(as_json(found)) if output == "json" else as_text(found, show_all=show_all))
     ctx.exit(1 if found.levels & _FAILING[fail_on] else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Live:
-    """What is known of a cluster; what is not is None, and no DaemonSets block nothing."""
-
-    nodes: Mapping[str, NodeFacts] | None = None
-    daemons: Sequence[DaemonFacts] = ()
-    pods: PodsReport | None = None
-    offers: Offered | None = None
-
-
-def _compared(old: Table, new: Table, live: _Live, filenames: tuple[str, ...]) -> Diff:
+def _compared(old: Table, new: Table, live: Live, filenames: tuple[str, ...]) -> Diff:
     changes = table_changes(old, new)
     nodes = live.nodes or {}
     grounds = Grounds(old, new, nodes.values(), live.offers) if nodes else None
+    known = Known(grounds, (broken_rows(old.rows, live.offers), broken_rows(new.rows, live.offers)))
     asks = asks_that_matter(old, new, sizes=grounds.sizes if grounds else ())
     with progress(asks, "Comparing specs") as bar:
-        specs = tuple(spec_changes(old, new, bar, changes.successors, grounds))
+        specs = tuple(spec_changes(old, new, bar, changes.successors, known))
     return Diff(
         old=old,
         new=new,
         changes=changes,
         asks=asks,
         specs=specs,
-        moves=moves(old, new, changes.successors, nodes.values(), live.offers),
+        moves=moves(old, new, changes.successors, Present(nodes.values(), live.offers, live.held)),
         nodes=_nodes(new, grounds, live) if grounds else None,
         pods=live.pods,
-        manifests=_manifests(_judge(old, new, _Live(offers=live.offers)), filenames),
+        manifests=_manifests(judge_of(old, new, Live(offers=live.offers)), filenames),
     )
-
-
-def _judge(old: Table, new: Table, live: _Live) -> PodJudge:
-    """Return who judges Pods; DeviceClasses that do not exist count as in admission (C3)."""
-    rows = () if live.offers is None else (*old.rows, *new.rows)
-    missing = frozenset(() if live.offers is None else live.offers.missing_classes(rows))
-    known = Availability(missing_classes=missing)
-    successors = table_changes(old, new).successors
-    return PodJudge(Snapshot(old, known), Snapshot(new, known), successors, live.nodes, live.offers)
 
 
 def _table(name: str, place: ClusterPlace) -> Table:
@@ -198,49 +181,11 @@ def _table(name: str, place: ClusterPlace) -> Table:
     return found.table
 
 
-def _of_cluster(place: ClusterPlace, old: Table, new: Table) -> _Live:
-    """Judge the cluster's Pods, page by page: no more than one is in memory."""
-    with asked(place) as cluster:
-        nodes = _by_name(cluster.items(NODES))
-        reserves = any(row.reserved for row in new.rows)
-        sets = if_allowed(cluster, DAEMON_SETS, "what a reserve waits for") if reserves else ()
-        has_claims = old.index.claims or new.index.claims
-        live = _Live(
-            nodes,
-            [daemon_facts(one) for one in sets or ()],
-            offers=offers_of(cluster) if has_claims else None,
-        )
-        pods = cluster.items("/api/v1/pods", labelSelector=SPEC_LABEL)
-        return replace(live, pods=_judged(_judge(old, new, live), pods))
-
-
-def _of_files(
-    pods: str | None, nodes: str | None, slices: str | None, old: Table, new: Table
-) -> _Live:
-    live = _Live(
-        None if nodes is None else _by_name(saved_items(nodes, "Node")),
-        offers=offered(map(slice_facts, saved_items(slices, "ResourceSlice"))) if slices else None,
-    )
-    if pods is None:
-        return live
-    return replace(live, pods=_judged(_judge(old, new, live), saved_items(pods, "Pod")))
-
-
-def _nodes(new: Table, grounds: Grounds, live: _Live) -> NodesReport:
+def _nodes(new: Table, grounds: Grounds, live: Live) -> NodesReport:
     problems = waiting(new, (live.nodes or {}).values(), live.daemons)
     return NodesReport(
         grounds.gpu_nodes, *grounds.matched(), tuple(problem for _, problem in problems)
     )
-
-
-def _judged(judge: PodJudge, pods: Iterable[Json]) -> PodsReport:
-    with progress(pods, "Judging Pods") as bar:
-        judged = ((pod, facts, judge.stored(pod, facts)) for pod, facts in stored_pods(bar))
-        return PodsReport(by_owner(judged), judge.nodes is not None)
-
-
-def _by_name(nodes: Iterable[Json]) -> dict[str, NodeFacts]:
-    return {facts.name: facts for facts in map(node_facts, nodes)}
 
 
 def _manifests(judge: PodJudge, files: tuple[str, ...]) -> tuple[ManifestChange, ...] | None:

@@ -18,10 +18,12 @@ from webhook.cli import SETTINGS
 from webhook.cli.cluster import asked, cluster_option, raw_table, table_in_use
 from webhook.cli.inputs import read_bytes, refuse_second_reading, shown
 from webhook.cli.outputs import json_text, output_option, styled
-from webhook.cli.table.live import DAEMON_SETS, NODES, if_allowed, names_of, offers_of
+from webhook.cli.table.live import DAEMON_SETS, NODES, holding_pods, if_allowed, names_of, offers_of
+from webhook.cli.table.selectors import of_devices
 from webhook.inventory.claims import Offered
 from webhook.inventory.daemon_facts import DaemonFacts, daemon_facts
 from webhook.inventory.facts import NodeFacts, mapping, node_facts
+from webhook.inventory.pod_facts import PodFacts
 from webhook.inventory.status import table_status
 from webhook.inventory.table_object import table_text
 from webhook.settings import ClusterPlace
@@ -54,6 +56,7 @@ class _Live:
     daemons: Sequence[DaemonFacts]
     classes: Sequence[str] | None
     offers: Offered | None
+    pods: Sequence[PodFacts]
     domains: Mapping[str, str]
 
 
@@ -67,10 +70,10 @@ Examples:
   gpuspec table lint --cluster               the table in use there
   kubectl get selectiontable default -o yaml | gpuspec table lint -
 
-Errors: what the API server would refuse to store, and with --cluster what does
-not work on the nodes there are. Warnings: what is legal but probably not meant.
-Notes: what is good to know of a table as it is. Warnings, notes and nodes are
-looked at where the table itself has no errors.
+Errors: what the API server would refuse to store, or to make a claim with, and
+with --cluster what does not work on the nodes and devices there are. Warnings:
+what is legal but probably not meant. Notes: what is good to know of a table as
+it is. Warnings, notes and nodes are looked at where the table could be stored.
 
 Exit status: 0 fine, 1 something at or above --fail-on, 2 wrong usage, a file
 that cannot be opened or a cluster that does not answer.""",
@@ -138,10 +141,12 @@ def _live(place: ClusterPlace, *, with_claims: bool) -> _Live:
         daemons = if_allowed(cluster, DAEMON_SETS, "what a reserve waits for")
         classes = if_allowed(cluster, PRIORITY_CLASSES_PATH, "whether the table's classes exist")
         offers = offers_of(cluster) if with_claims else None
+        pods = holding_pods(cluster) if with_claims else ()
         tables = if_allowed(cluster, TABLES_PATH, "whether resourceDomain stays as it is")
     return _Live(
         nodes=nodes,
         offers=offers,
+        pods=pods,
         daemons=[daemon_facts(one) for one in daemons or ()],
         classes=None if classes is None else names_of(classes),
         domains={
@@ -158,23 +163,32 @@ def _findings(source: _Source, live: _Live | None) -> Iterator[Problem]:
         found, live = error.problems, None
     if live is not None:
         found += located_in(source.text, _on_cluster(load_table(source.text), live))
+    certain = {(problem.path, problem.message) for problem in found if _fails(problem)}
     for problem in found:
+        if not _fails(problem) and (problem.path, problem.message) in certain:
+            continue  # a suspicion that devices confirm
         yield problem if source.is_file else replace(problem, line=0, column=0)
 
 
 def _on_cluster(table: Table, live: _Live) -> Iterator[Finding]:
     """Yield what does not work in a cluster."""
-    status = table_status(table, live.nodes, offers=live.offers)
+    status = table_status(table, live.nodes, live.pods, live.offers)
     for counts in status.rows:
         for problem in counts.problems:
             message = f"{counts.row.id}: {problem.message}"
             yield ("devices", counts.row.id), replace(problem, message=message)
     yield from waiting(table, live.nodes, live.daemons)
     yield from unmatched(status.unmatched)
+    if live.offers is not None:
+        yield from of_devices(table, live.offers.slices)
     if live.classes is not None:
         yield from unknown_classes(table, live.classes)
     if table.name in live.domains:
         yield from other_domain(table, live.domains[table.name])
+
+
+def _fails(problem: Problem) -> bool:
+    return problem.level is Level.ERROR
 
 
 def _show(found: Sequence[tuple[str, Problem]], output: str, tables: int) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import GPU
+from tests.builders import GPU, make_pod
 from tests.webhook.advice.doctor.world import Change, World, findings, forbidden, named
 from tests.webhook.advice.pods import make_slice
+from tests.webhook.inventory.drivers import claim
 from webhook.advice.doctor.findings import Level
 from webhook.advice.doctor.seen import Topic
 
@@ -177,3 +178,76 @@ def test_templates_that_are_not_made_are_told_by_the_table(world: World) -> None
         {"type": "ClaimTemplates", "status": "False", "message": "3 Pods wait: quota exceeded"}
     )
     assert findings(world, "status") == ["warning: ClaimTemplates: 3 Pods wait: quota exceeded"]
+
+
+def test_nodes_with_a_rows_labels_match_it_whatever_keeps_claims_from_them(world: World) -> None:
+    world.classes = [named("mig.nvidia.com")]
+    assert findings(world, "nodes") == ["fine: 1 of 1 GPU nodes match a row"]
+    world.classes = [named("gpu.nvidia.com")]
+    world.slices = [make_slice("a30-0", "NVIDIA Unheard-of", 8)]
+    assert findings(world, "nodes") == ["fine: 1 of 1 GPU nodes match a row"]
+
+
+@pytest.mark.rule("D7")
+def test_cards_that_are_given_out_twice(world: World) -> None:
+    node = world.items(Topic.NODES)[0]
+    node["status"]["capacity"][GPU] = "8"
+    world.pods = [
+        make_pod().container("main", {GPU: 2}).spec(nodeName=node["metadata"]["name"]).build()
+    ]
+    assert findings(world, "claims") == [
+        (
+            "error: a30-24gb: 1 node has nvidia.com/gpu of a device plugin too -> stop it there: "
+            "both hand out the same cards"
+        ),
+        (
+            "error: a30-24gb: 1 Pod still holds nvidia.com/gpu on 1 node whose devices are given "
+            "out by claims -> let them end first, for the same cards are given out again"
+        ),
+    ]
+    world.pods = forbidden("list pods")
+    assert findings(world, "claims")[0] == (
+        "unknown: could not look who holds devices: permission to list pods is missing"
+    )
+
+
+@pytest.mark.rule("D7")
+def test_claims_that_stay_on_nodes_of_a_device_plugin() -> None:
+    """The table may not speak of claims any more."""
+    world = World()
+    world.slices = [make_slice("a30-0", "NVIDIA A30", 8)]
+    world.claims = [claim("gpu-0", "gpu-1", at="a30-0")]
+    assert findings(world, "claims") == [
+        (
+            "error: a30-24gb: 1 claim still holds devices on 1 node whose devices a device plugin "
+            "gives out as nvidia.com/gpu -> let their Pods end first, for the same cards are given "
+            "out again"
+        )
+    ]
+    for kind in ("slices", "classes", "claims"):
+        setattr(world, kind, forbidden(f"list {kind}"))
+    assert findings(world, "claims") == ["fine: no row is taken by claims"]
+
+
+@pytest.mark.rule("C3")
+def test_selectors_that_keep_pods_from_starting(world: World) -> None:
+    rows = world.table["spec"]["devices"]
+    refused, failing = "device.driver ==", 'device.attributes["x"].y == 1'
+    for row, expression in zip(rows, (refused, "true", failing, "true"), strict=True):
+        row["claim"]["selectors"] = [{"cel": {"expression": expression}}]
+    assert findings(world, "claims") == [
+        (
+            "error: v100-16gb: the API server does not take a selector of the claim: it is no CEL: "
+            "something is missing at its end, such as a closing bracket -> no Pod starts whose "
+            "claim names this row: mend it"
+        ),
+        (
+            "error: a30-24gb: a selector of the claim fails on 8 devices: Key not found in map : "
+            '"y" -> Kubernetes schedules no Pod that meets one; guard it: .?name.orValue(...)'
+        ),
+    ]
+    for row in rows:
+        row["claim"]["selectors"] = [{"cel": {"expression": f"device.{row['name']}"}}] * 2
+    assert findings(world, "claims")[3:] == [
+        "error: and 1 more problem -> see each row: gpuspec table lint --cluster"
+    ]

@@ -18,7 +18,7 @@ from tests.logbook import NOW
 from tests.webhook.advice.pods import PRODUCTS, make_slice, moved_document, stored
 from tests.webhook.web.asgi import Web
 from webhook.advice.doctor.checkup import examine
-from webhook.advice.doctor.claims import CLASSES, SLICES
+from webhook.advice.doctor.claims import CLAIMS_HELD, CLASSES, PODS, SLICES
 from webhook.advice.doctor.findings import Report
 from webhook.advice.doctor.questions import first_questions, further_questions
 from webhook.advice.doctor.seen import Answer, Place, Question, Refused, Seen, Topic
@@ -55,6 +55,7 @@ class World:
             Topic.LIMIT_RANGES: [],
             Topic.QUOTAS: [],
             Topic.PENDING: [],
+            Topic.QUEUED: [],
             Topic.SERVICES: _documents("base/webhook/service.yaml"),
             Topic.ENDPOINTS: [_endpoints(2)],
             Topic.DEPLOYMENTS: [_deployment("webhook"), _deployment("controller")],
@@ -67,6 +68,8 @@ class World:
         self.device: Answer = [_asking(GPU)]
         self.slices: Answer = []
         self.classes: Answer = []
+        self.claims: Answer = []
+        self.pods: Answer = []
         self.readyz: dict[str, Answer] = {name: [readyz()] for name in REPLICAS}
 
     def items(self, topic: Topic) -> list[Json]:
@@ -90,6 +93,9 @@ class World:
         document = moved_document(ids or tuple(PRODUCTS))
         self.table["spec"] = document["spec"]
         self.spec = [stored(_asking(CLAIMED), load_table(json.dumps(document)))]
+        for node in self.items(Topic.NODES):
+            if not ids or node["metadata"]["labels"].get("gpu-model") in ids:
+                node["status"]["capacity"].pop(GPU, None)
         self.slices = [make_slice("a30-0", PRODUCTS["a30-24gb"], 8)]
         self.classes = [{"metadata": {"name": "gpu.nvidia.com"}, "spec": {}}]
         readyz_now = readyz(json.dumps(document).encode())
@@ -107,8 +113,14 @@ class World:
             return self.spec
         if key == DEVICE:
             return self.device
-        if key in (SLICES, CLASSES):
-            return self.slices if key == SLICES else self.classes
+        of_claims = {
+            SLICES: self.slices,
+            CLASSES: self.classes,
+            CLAIMS_HELD: self.claims,
+            PODS: self.pods,
+        }
+        if key in of_claims:
+            return of_claims[key]
         kind, _, rest = key.partition("/")
         if kind == "readyz":
             return self.readyz[rest]
