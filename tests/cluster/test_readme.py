@@ -27,13 +27,12 @@ def shipped(kubernetes: str, tmp_path: Path) -> Iterator[Shipped]:
     folder.mkdir()
     with ControlPlane.start(kubernetes, nodes=small_fleet(NODES), workdir=workdir) as plane:
         found = Shipped(plane, folder)
-        ports = yaml.safe_load((found.overlay / "kustomization.yaml").read_text())["patches"]
+        ours = yaml.safe_load((found.overlay / "kustomization.yaml").read_text())
+        ports = {part: ours[part] for part in ("patches", "replacements")}
         write_files(folder)
         # Only the port is another than the reader's: that of the manifests is root's.
         overlay = yaml.safe_load((found.overlay / "kustomization.yaml").read_text())
-        (found.overlay / "kustomization.yaml").write_text(
-            yaml.safe_dump(overlay | {"patches": ports})
-        )
+        (found.overlay / "kustomization.yaml").write_text(yaml.safe_dump(overlay | ports))
         yield found
 
 
