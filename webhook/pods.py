@@ -56,6 +56,11 @@ class PodRequest:
     """Whether the Pod's node is chosen by its template, before there are any claims (N8)."""
 
     @property
+    def specs(self) -> tuple[Need, ...]:
+        """The containers that ask for more than zero by a spec, in their order."""
+        return tuple(ask.need for ask in self.asks if ask.need is not None)
+
+    @property
     def is_empty(self) -> bool:
         """Whether there is nothing of ours in the Pod."""
         return not self.asks and not self.problems

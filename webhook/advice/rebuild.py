@@ -23,7 +23,7 @@ from webhook.admission.essence import essence_of
 from webhook.admission.translate import ADMISSION, translate
 from webhook.inventory.facts import mapping, mappings, whole
 from webhook.jsonpatch import write
-from webhook.placement.claim import held
+from webhook.placement.claim import earlier, held
 from webhook.placement.node import NodePlacement, plan
 from webhook.placement.templates import asked_of, malformed, wanted
 from webhook.selectors import PREFERRED, REQUIRED
@@ -162,7 +162,7 @@ def _without_claims(stored: Json, mark: marks.Mark, prefix: str, ours: Json) -> 
     return pod
 
 
-def _is_one_of(templates: Json, claim: object) -> bool:
+def _is_one_of(templates: Mapping[str, Json], claim: object) -> bool:
     return mapping(claim).get("resourceClaimTemplateName") in templates
 
 
@@ -254,7 +254,7 @@ def _comparable(pod: Json, old: Snapshot) -> list[object]:
     left out: a changed cost makes others (N6), also among the alternatives of a claim, and they
     keep a Pod from no node.
     """
-    spec, ours = pod["spec"], wanted(pod)
+    spec, before = pod["spec"], earlier(pod)
     node = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     return [
         spec.get("nodeSelector") or {},
@@ -262,10 +262,10 @@ def _comparable(pod: Json, old: Snapshot) -> list[object]:
         sorted(json.dumps(one, sort_keys=True) for one in spec.get("tolerations") or ()),
         *((one["name"], _held_by(one)) for of in CONTAINER_LISTS for one in spec.get(of) or ()),
         [
-            one.get("name") if _is_one_of(ours, one) else one
+            one.get("name") if _is_one_of(before.specs, one) else one
             for one in spec.get("resourceClaims") or ()
         ],
-        held(pod, old.table),
+        held(before, old.table),
     ]
 
 

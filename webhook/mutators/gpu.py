@@ -36,8 +36,9 @@ class Mutation:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """All that follows from a demand alone, whatever else the Pod says."""
+    """What an earlier pass left, and all that follows from the demand, whatever else is said."""
 
+    before: claim.Earlier
     resolution: Resolution
     placement: node.NodePlacement | None
     problems: tuple[Problem, ...]
@@ -64,13 +65,12 @@ def mutate(
     wrong = list(request.problems)
     if daemon_set is not None and request.wants_devices:
         wrong = [_daemon_set(daemon_set), *(_in_template(one) for one in wrong)]
-    if not any(ask.need is not None for ask in request.asks):
+    if not request.specs:
         if wrong:
             return Mutation(problems=tuple(wrong))
         return Mutation(edits=tuple(_zeros(request)), warnings=tuple(request.warnings))
-    needs = {ask.need.name: ask.need for ask in request.asks if ask.need is not None}
-    wrong += claim.doubled(pod, needs, snapshot.table)
     answer = _answer_of(pod, request, choice, snapshot)
+    wrong += claim.doubled(pod, answer.before, request.specs, snapshot.table)
     wrong += (_with_origin(one, pod, request) for one in answer.problems)
     if wrong or answer.placement is None:
         return Mutation(problems=tuple(wrong), resolution=answer.resolution)
@@ -82,21 +82,20 @@ def mutate(
 def _answer_of(
     pod: dict[str, Any], request: PodRequest, choice: PolicyChoice, snapshot: Snapshot
 ) -> _Answer:
-    table = snapshot.table
-    demand = replace(demand_of(pod, request, table), held=claim.held(pod, table))
-    resolution = resolve(snapshot.table, demand, choice.policy, snapshot.availability)
+    table, before = snapshot.table, claim.earlier(pod)
+    demand = replace(demand_of(pod, request, table), held=claim.held(before, table))
+    resolution = resolve(table, demand, choice.policy, snapshot.availability)
     if resolution.failed:
-        return _Answer(resolution, None, problems(resolution), ())
+        return _Answer(before, resolution, None, problems(resolution), ())
     placement = _plan(resolution, snapshot, nodes_first=request.nodes_first)
-    return _Answer(resolution, placement, (), warnings(resolution))
+    return _Answer(before, resolution, placement, (), warnings(resolution))
 
 
 def _with_origin(problem: Problem, pod: dict[str, Any], request: PodRequest) -> Problem:
     """Say whose selectors exclude everything where an earlier pass of ours wrote some (N4, R2)."""
     if problem.rule != "N4":
         return problem
-    needs = [ask.need for ask in request.asks if ask.need is not None]
-    before = marks.translated_before(pod, needs)
+    before = marks.translated_before(pod, request.specs)
     if not before:
         return problem
     specs = few(f'{one["spec"]} in "{one["name"]}"' for one in before)
@@ -136,11 +135,11 @@ def _with_claims(
     placement: node.NodePlacement,
     snapshot: Snapshot,
 ) -> Mutation:
-    resolution = answer.resolution
-    needs = [ask.need for ask in request.asks if ask.need is not None]
+    resolution, needs = answer.resolution, request.specs
     contents = [_content(resolution.of(need.name), need.count, snapshot) for need in needs]
     claims = claim.pod_claims(pod, needs, contents)
-    wrong = [*claim.problems(pod, snapshot.table, needs, claims)]
+    annotation = claim.annotation_of(claims, answer.before)
+    wrong = [*claim.problems(pod, snapshot.table, needs, claims, annotation)]
     if too_many := node.too_many_terms(pod, placement):
         wrong.append(too_many)
     if wrong:
@@ -152,7 +151,7 @@ def _with_claims(
             edits += _without_key(ask)
             path = ("spec", *ask.path, "resources", "claims")
             edits.append(Extend(path, ({"name": named[ask.need.name]},), "C1"))
-    edits += claim.edits(pod, claims)
+    edits += claim.edits(claims, annotation)
     edits += node.edits(pod, placement)
     edits += marks.edits(pod, needs, resolution)
     return Mutation(
@@ -177,12 +176,11 @@ def _with_resource(
     too_many = None if is_placed else node.too_many_terms(pod, placement)
     if too_many is not None:
         return Mutation(problems=(too_many,), resolution=answer.resolution)
-    needs = [ask.need for ask in request.asks if ask.need is not None]
     row = answer.resolution.candidates[0]
     edits: list[Edit] = [*_zeros(request), *_resources(request, row)]
     if not is_placed:
         edits += node.edits(pod, placement)
-    edits += marks.edits(pod, needs, answer.resolution)
+    edits += marks.edits(pod, request.specs, answer.resolution)
     return Mutation(
         edits=tuple(edits),
         warnings=(*answer.warnings, *_neighbours(request, row), *request.warnings),

@@ -62,6 +62,19 @@ class PodClaim:
     containers: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What an earlier pass of ours gave a Pod (R2).
+
+    Attributes:
+        specs: By template name, what the Pod brings along for templates that it names.
+        claims: By name, the Pod's claims that are made from those which we write, and from which.
+    """
+
+    specs: Mapping[str, Json]
+    claims: Mapping[str, str]
+
+
 def is_taken(resolution: Resolution) -> bool:
     """Tell whether a resolution that did not fail is to become claims."""
     return resolution.candidates[0].pool == CLAIMS
@@ -121,25 +134,29 @@ def _claim_name(container: str, taken: Collection[object]) -> str:
     return numbered
 
 
-def edits(pod: dict[str, Any], claims: Sequence[PodClaim]) -> Iterator[Edit]:
-    """Return what gives the Pod its claims, and what the controller makes their templates from."""
+def edits(claims: Sequence[PodClaim], annotation: str) -> Iterator[Edit]:
+    """Return what gives a Pod its claims, and what the controller makes their templates from."""
     added = tuple(
         {"name": claim.name, "resourceClaimTemplateName": claim.content.template}
         for claim in claims
     )
     yield Extend(("spec", "resourceClaims"), added, "C1")
-    yield Put(("metadata", "annotations", CLAIMS_ANNOTATION), _annotation(pod, claims), "C2")
+    yield Put(("metadata", "annotations", CLAIMS_ANNOTATION), annotation, "C2")
 
 
-def _annotation(pod: dict[str, Any], claims: Sequence[PodClaim]) -> str:
-    """Return the contents of all templates of the Pod; what an earlier pass wrote stays."""
-    texts = {name: canonical(spec) for name, spec in wanted(pod).items()}
+def annotation_of(claims: Sequence[PodClaim], before: Earlier) -> str:
+    """Return the contents of all templates of a Pod; what an earlier pass wrote stays."""
+    texts = {name: canonical(spec) for name, spec in before.specs.items()}
     texts |= {claim.content.template: claim.content.text for claim in claims}
     return f"{{{','.join(f'{json.dumps(name)}:{text}' for name, text in sorted(texts.items()))}}}"
 
 
 def problems(
-    pod: dict[str, Any], table: Table, needs: Sequence[Need], claims: Sequence[PodClaim]
+    pod: dict[str, Any],
+    table: Table,
+    needs: Sequence[Need],
+    claims: Sequence[PodClaim],
+    annotation: str,
 ) -> Iterator[Problem]:
     """Yield why a Pod cannot have its claims (C2, N7)."""
     if pod["spec"].get("nodeName"):
@@ -160,7 +177,7 @@ def problems(
                 "name a device, or ask for more memory",
                 "C2",
             )
-    size = len(_annotation(pod, claims).encode())
+    size = len(annotation.encode())
     if size > MAX_CLAIMS_BYTES:
         yield Problem(
             f"the Pod's claims take {size} bytes of annotations, {MAX_CLAIMS_BYTES} is the most",
@@ -178,25 +195,28 @@ def warnings(pod: dict[str, Any]) -> Iterator[Problem]:
         yield Problem(text, "spec.schedulerName", rule="N7", level=Level.WARNING)
 
 
-def ours(pod: dict[str, Any]) -> dict[str, str]:
-    """Return the claims that an earlier pass gave a Pod: their templates by their names."""
-    specs = {name for name, spec in wanted(pod).items() if not malformed(spec)}
-    claims = pod["spec"].get("resourceClaims") or () if specs else ()
-    return {
-        one["name"]: one["resourceClaimTemplateName"]
-        for one in claims
-        if one.get("name") and one.get("resourceClaimTemplateName") in specs
-    }
+def earlier(pod: dict[str, Any]) -> Earlier:
+    """Return what an earlier pass gave a Pod; nothing where there was none."""
+    specs = wanted(pod)
+    ours = {name for name, spec in specs.items() if not malformed(spec)}
+    claims = pod["spec"].get("resourceClaims") or () if ours else ()
+    return Earlier(
+        specs,
+        {
+            one["name"]: one["resourceClaimTemplateName"]
+            for one in claims
+            if one.get("name") and one.get("resourceClaimTemplateName") in ours
+        },
+    )
 
 
-def held(pod: dict[str, Any], table: Table) -> tuple[HeldClaim, ...]:
+def held(before: Earlier, table: Table) -> tuple[HeldClaim, ...]:
     """Return what the claims hold that an earlier pass gave a Pod, those alike together (R2).
 
     Claims whose devices no row of the table means any more count, and narrow nothing.
     """
-    uses = Counter(ours(pod).values())
-    specs = wanted(pod) if uses else {}
-    return tuple(_held(specs[name], count, table) for name, count in uses.items())
+    uses = Counter(before.claims.values())
+    return tuple(_held(before.specs[name], count, table) for name, count in uses.items())
 
 
 def _held(spec: Json, uses: int, table: Table) -> HeldClaim:
@@ -208,22 +228,25 @@ def _held(spec: Json, uses: int, table: Table) -> HeldClaim:
     return HeldClaim(asked[0]["count"] * uses, rows)
 
 
-def doubled(pod: dict[str, Any], needs: Mapping[str, Need], table: Table) -> Iterator[Problem]:
+def doubled(
+    pod: dict[str, Any], before: Earlier, needs: Sequence[Need], table: Table
+) -> Iterator[Problem]:
     """Yield containers that ask by a spec and have the claim already that it became (A5).
 
     That is what is left where a translated template is applied over one with the key.
 
     Args:
         pod: A readable Pod.
-        needs: The containers that ask by a spec, by name.
+        before: What an earlier pass gave it.
+        needs: The containers that ask by a spec.
         table: The table that decides.
     """
-    given = ours(pod) if needs else {}
-    for name in CONTAINER_LISTS if given else ():
+    by_name = {need.name: need for need in needs}
+    for name in CONTAINER_LISTS if before.claims else ():
         for container in pod["spec"].get(name) or ():
-            need = needs.get(container["name"])
+            need = by_name.get(container["name"])
             claims = (container.get("resources") or {}).get("claims") or ()
-            there = [one["name"] for one in claims if one.get("name") in given]
+            there = [one["name"] for one in claims if one.get("name") in before.claims]
             if need is not None and there:
                 yield Problem(
                     f"{who(need)} asks for {key_of(table, need)} and has a claim of ours already, "
