@@ -10,22 +10,14 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
+from selection_spec.drivers import DEFAULT_PRODUCT_ATTRIBUTE, PRODUCT_ATTRIBUTES, WHOLE_TYPES
 from selection_spec.nominal import least_mib
 from selection_spec.rows import Claim, Row
-
-PRODUCT_ATTRIBUTES: Final = {"gpu.intel.com": "model"}
-"""What drivers call the product of a device, where it is not ``DEFAULT_PRODUCT_ATTRIBUTE``."""
 
 _AND: Final = " && "
 _COMMA: Final = ", "
 # All that stands between the parts of a disjunction, and around them.
 _BRACKETS: Final = 32
-
-DEFAULT_PRODUCT_ATTRIBUTE: Final = "productName"
-
-WHOLE_TYPES: Final = ("gpu", "amdgpu")
-"""What drivers call a whole GPU; MIG devices, partitions and pass-through have other types, and a
-device without a type is whole."""
 
 
 def selectors(row: Row) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from selection_spec.documents import (
     load_strict,
     problems_from_validation,
 )
+from selection_spec.drivers import PLUGIN_RESOURCES
 from selection_spec.errors import DocumentError, Problem, TableError
 from selection_spec.index import RowIndex, select
 from selection_spec.labels import Operator, Requirement, Toleration, of_labels
@@ -71,7 +72,7 @@ class Table:
         resources = frozenset(row.resource for row in self.rows if row.resource)
         object.__setattr__(self, "resources", resources)
         served = (_served(row.claim) for row in self.rows if row.claim is not None)
-        object.__setattr__(self, "rivals", resources.union(served))
+        object.__setattr__(self, "rivals", resources.union(*served))
 
     @cached_property
     def recognition(self) -> Recognition:
@@ -297,9 +298,10 @@ def _row(row: DeviceRow, output: str) -> Row:
     )
 
 
-def _served(claim: Claim) -> str:
-    """Return the resource of a driver's vendor: nvidia.com/gpu of gpu.nvidia.com."""
-    return f"{claim.driver.removeprefix('gpu.')}/gpu"
+def _served(claim: Claim) -> tuple[str, ...]:
+    """Return what device plugins call a driver's devices; of an unknown one as most do."""
+    usual = f"{claim.driver.removeprefix('gpu.')}/gpu"
+    return PLUGIN_RESOURCES.get(claim.driver, (usual,))
 
 
 def _claim(claim: ClaimPart) -> Claim:

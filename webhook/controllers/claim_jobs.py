@@ -206,9 +206,9 @@ def _brought(
 
 def _failure(error: ApiError) -> Failure:
     said = f"{error.code} {error.reason}".rstrip()
-    leaving = error.is_not_found or "being terminated" in error.message
     of_content = error.code in _OF_CONTENT
-    return Failure(said, f"{said}: {error.message}", of_content=of_content, leaving=leaving)
+    text = f"{said}: {error.message}"
+    return Failure(said, text, of_content=of_content, leaving=error.is_leaving)
 
 
 def _nudge(cluster: Cluster, job: Job, done: Done) -> None:
@@ -232,7 +232,7 @@ def _tell(cluster: Cluster, job: Job, done: Done) -> None:
         except ApiError as error:
             if not _is_final(error):
                 raise
-            if not (error.is_conflict or _failure(error).leaving):  # another leader told it
+            if not (error.is_conflict or error.is_leaving):  # another leader told it
                 done.problems.append(str(error))
         done.told.append(name)
 

@@ -64,12 +64,13 @@ def judged(spec: Json, classes: Collection[str]) -> Refusal | None:
         classes: The DeviceClasses of all tables.
     """
     try:
-        if what := malformed(spec):
-            return Refusal(writable(what))
         what = refusal(spec, classes)
+        is_of_classes = what and not malformed(spec)
     except Exception as bug:  # noqa: BLE001 -- a user wrote it; it must hold up nobody else
         return Refusal(f"it cannot be read: {type(bug).__name__}")
-    return Refusal(writable(what), frozenset(classes)) if what else None
+    if not what:
+        return None
+    return Refusal(writable(what), frozenset(classes) if is_of_classes else None)
 
 
 def _brought(pod: Json) -> dict[str, Json]:

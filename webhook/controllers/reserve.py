@@ -116,8 +116,7 @@ class ReserveLoop:
                 self._cluster.create(f"/api/v1/namespaces/{pod.namespace}/events", event)
             except ApiError as error:
                 # It was told before this process began, or its namespace is being deleted.
-                leaving = error.is_not_found or "being terminated" in error.message
-                if not (error.is_conflict or leaving):
+                if not (error.is_conflict or error.is_leaving):
                     raise
             self._told.add(name)
         return len(new) > _EVENTS

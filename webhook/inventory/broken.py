@@ -13,6 +13,7 @@ from selection_spec.guards.checked import faults
 from selection_spec.guards.syntax import NoCelError, parse
 from selection_spec.rows import CLAIMS, Row
 from webhook.inventory.claims import Offered, Recognised
+from webhook.inventory.problems import counted
 from webhook.inventory.recogniser import Recogniser
 
 # A table in a cluster is judged again and again.
@@ -39,8 +40,7 @@ def broken(row: Row, found: Recognised) -> str:
     if refused := refusal(selectors):
         return f"a selector of its claim is refused by the API server: {refused}"
     for reason, count in found.failing.most_common(1):
-        devices = "1 device" if count == 1 else f"{count} devices"
-        return f"a selector of its claim fails on {devices}: {reason}"
+        return f"a selector of its claim fails on {counted(count, 'device')}: {reason}"
     return ""
 
 

@@ -12,7 +12,7 @@ from webhook.inventory.claims import Offered, Recognised
 from webhook.inventory.given import Given
 from webhook.inventory.holders import Hold, plugin_resources
 from webhook.inventory.kinds import Tally
-from webhook.inventory.problems import severity, share
+from webhook.inventory.problems import counted, in_nodes, severity, share
 
 _SHOWN = 3
 
@@ -102,7 +102,7 @@ def twice_problems(row: Row, gets: Given) -> Iterator[Problem]:
         by = "claims" if row.pool == CLAIMS else "a DRA driver"
         whose = "whose devices are given out by"
         yield Problem(
-            f"{pods_hold(gets.held, resource)} on {_nodes(gets.held_on)} {whose} {by}",
+            f"{pods_hold(gets.held, resource)} on {in_nodes(gets.held_on)} {whose} {by}",
             hint="let them end first, for the same cards are given out again",
         )
 
@@ -116,8 +116,8 @@ def claims_stay(row: Row, hold: Hold, nodes: int) -> Problem:
         nodes: On how many of these.
     """
     return Problem(
-        f"{claims_hold(hold.holders)} on {_nodes(nodes)} whose devices a device plugin gives out "
-        f"as {row.resource}",
+        f"{claims_hold(hold.holders)} on {in_nodes(nodes)} whose devices a device plugin gives "
+        f"out as {row.resource}",
         hint="let their Pods end first, for the same cards are given out again",
     )
 
@@ -143,11 +143,7 @@ def _nothing(claim: Claim, found: Recognised) -> Problem:
 
 
 def _devices(count: int) -> str:
-    return "1 device" if count == 1 else f"{count} devices"
-
-
-def _nodes(count: int) -> str:
-    return "1 node" if count == 1 else f"{count} nodes"
+    return counted(count, "device")
 
 
 def _of(count: int, devices: int) -> str:

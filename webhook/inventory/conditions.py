@@ -9,6 +9,7 @@ from typing import Any, Final
 from selection_spec.denial import few
 from selection_spec.errors import Level, Problem
 from webhook.inventory.facts import Json, mappings
+from webhook.inventory.problems import counted
 from webhook.inventory.status import RowCounts, TableStatus
 
 ACCEPTED: Final = "Accepted"
@@ -126,4 +127,4 @@ def _is_wrong(row: RowCounts) -> bool:
 
 
 def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count} rows"
+    return counted(count, "row")

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from selection_spec.cel import WHOLE_TYPES
+from selection_spec.drivers import PLUGIN_RESOURCES, WHOLE_TYPES
 from selection_spec.rows import Row
 from webhook.inventory.claim_facts import Pool
 from webhook.inventory.claims import Offered
 from webhook.inventory.pod_facts import PodFacts
-from webhook.inventory.vendors import PLUGIN_RESOURCES
 
 BOUND: Final = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
 """Field selector of the Pods that may hold devices: on a node, and not done."""

@@ -150,7 +150,7 @@ def _of_nodes(
 def _without_nodes(row: Row, census: Census) -> Iterator[Problem]:
     missing = [one for one in row.nodes if not census.fulfilling(one)]
     for one in missing:
-        near = few(f"{key}={value} on {_nodes(count)}" for key, value, count in census.near(one))
+        near = few(f"{key}={value} on {in_nodes(count)}" for key, value, count in census.near(one))
         # Without a near miss it may be a pool that an autoscaler keeps at nothing for now.
         yield Problem(
             f"label {_said(one)} matches no node",
@@ -158,7 +158,9 @@ def _without_nodes(row: Row, census: Census) -> Iterator[Problem]:
             level=Level.ERROR if near else Level.WARNING,
         )
     if not missing and row.id not in census.strangers:
-        each = " and ".join(f"{_said(one)} ({_nodes(census.fulfilling(one))})" for one in row.nodes)
+        each = " and ".join(
+            f"{_said(one)} ({in_nodes(census.fulfilling(one))})" for one in row.nodes
+        )
         yield Problem(f"no node has all of {each}")
 
 
@@ -167,7 +169,7 @@ def _on_another_platform(row: Row, nodes: int, census: Census) -> Iterator[Probl
         has = "has" if count == 1 else "have"
         is_on = "is" if count == 1 else "are"
         yield Problem(
-            f"{_nodes(count)} {has} this row's labels but {is_on} {platform}; "
+            f"{in_nodes(count)} {has} this row's labels but {is_on} {platform}; "
             f"the row says {row.os}/{row.arch}",
             rule="D10",
             level=severity(count, nodes + count),
@@ -275,13 +277,19 @@ def _said(one: Requirement) -> str:
     return f"{one.key} {one.operator}{listed}"
 
 
-def _nodes(count: int) -> str:
-    return "1 node" if count == 1 else f"{count} nodes"
+def counted(count: int, noun: str) -> str:
+    """Say how many there are: ``1 node``, ``2 nodes``."""
+    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def in_nodes(count: int) -> str:
+    """Say how many nodes there are."""
+    return counted(count, "node")
 
 
 def share(count: int, nodes: int) -> str:
     """Say how many of so many nodes: ``2 of 5 nodes``, ``5 nodes`` where it is all of them."""
-    return _nodes(count) if count == nodes else f"{count} of {_nodes(nodes)}"
+    return in_nodes(count) if count == nodes else f"{count} of {in_nodes(nodes)}"
 
 
 def _belong(count: int) -> str:

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from selection_spec.cel import WHOLE_TYPES
+from selection_spec.drivers import WHOLE_TYPES
 from selection_spec.nominal import least_mib
 from selection_spec.rows import Claim, Row
 from webhook.inventory.claims import Here, Offered, Recognised

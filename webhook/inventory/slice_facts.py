@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sys import intern
 from typing import Any, Final
 
-from selection_spec.cel import DEFAULT_PRODUCT_ATTRIBUTE, PRODUCT_ATTRIBUTES, WHOLE_TYPES
+from selection_spec.drivers import DEFAULT_PRODUCT_ATTRIBUTE, PRODUCT_ATTRIBUTES, WHOLE_TYPES
 from selection_spec.errors import QuantityError
 from selection_spec.nominal import MIB
 from selection_spec.quantity import parse_quantity

@@ -15,13 +15,6 @@ INTEL_XE: Final = "gpu.intel.com/xe"
 
 RESOURCES: Final = frozenset({NVIDIA, AMD, INTEL, INTEL_XE})
 
-PLUGIN_RESOURCES: Final = {
-    "gpu.nvidia.com": (NVIDIA,),
-    "gpu.amd.com": (AMD,),
-    "gpu.intel.com": (INTEL, INTEL_XE),
-}
-"""What device plugins call the cards that a DRA driver offers."""
-
 NVIDIA_PRODUCT: Final = "nvidia.com/gpu.product"
 AMD_PRODUCT: Final = "amd.com/gpu.product-name"
 INTEL_PRODUCT: Final = "gpu.intel.com/product"

@@ -48,6 +48,11 @@ class ApiError(ClusterError):
         return self.code == HTTPStatus.CONFLICT
 
     @property
+    def is_leaving(self) -> bool:
+        """Whether the namespace is being deleted, or gone, so that nothing is made there."""
+        return self.is_not_found or "being terminated" in self.message
+
+    @property
     def is_expired(self) -> bool:
         """Whether a resource version or a page is too old to go on from."""
         return self.code == HTTPStatus.GONE or self.reason == "Expired"

@@ -15,6 +15,7 @@ from selection_spec.denial import few
 from selection_spec.names import is_dns_label
 from selection_spec.narrowing import MAX_DEVICES
 from selection_spec.sub_requests import MAX_ALTERNATIVES, SubRequest
+from webhook.inventory.facts import mapping
 from webhook.terms import CLAIMS_ANNOTATION, TEMPLATE_LABEL
 
 REQUEST: Final = "gpu"
@@ -76,9 +77,9 @@ def wanted(pod: Json) -> dict[str, Json]:
     Only those whose name is the hash of their content (C3, R2); nothing where there is nothing to
     read. Never raises.
     """
-    annotations = _object(_object(pod.get("metadata")).get("annotations"))
+    annotations = mapping(mapping(pod.get("metadata")).get("annotations"))
     written = _written(annotations.get(CLAIMS_ANNOTATION))
-    claims = _object(pod.get("spec")).get("resourceClaims")
+    claims = mapping(pod.get("spec")).get("resourceClaims")
     named = [
         one.get("resourceClaimTemplateName")
         for one in (claims if isinstance(claims, list) else ())
@@ -96,10 +97,6 @@ def _is_content_of(name: str, spec: object) -> bool:
         return isinstance(spec, dict) and template_name(spec) == name
     except RecursionError:
         return False
-
-
-def _object(value: object) -> Json:
-    return value if isinstance(value, dict) else {}
 
 
 def _written(annotation: object) -> Json:

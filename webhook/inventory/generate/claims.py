@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from selection_spec.cel import WHOLE_TYPES
 from selection_spec.denial import few
+from selection_spec.drivers import WHOLE_TYPES
 from webhook.inventory.facts import Json, mapping, mappings
 from webhook.inventory.slice_facts import SliceFacts, current
 
