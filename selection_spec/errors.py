@@ -5,6 +5,7 @@ Exceptions::
     GpuspecError            anything this project raises on purpose
     ├── SpecError           a key is no GPU Selection Spec (semantics G1, G4)
     ├── QuantityError       a text is no Kubernetes quantity, or no amount of devices (A1, A2)
+    ├── DurationError       a text is no length of time
     ├── DocumentError       a YAML or JSON document cannot be read
     └── TableError          a document is read but is no usable SelectionTable (design §3)
 
@@ -74,6 +75,10 @@ class SpecError(GpuspecError):
 
 class QuantityError(GpuspecError):
     """A text is no Kubernetes quantity, or no whole number of devices (semantics A1, A2)."""
+
+
+class DurationError(GpuspecError):
+    """A text is no duration such as ``30s``."""
 
 
 class DocumentError(GpuspecError):

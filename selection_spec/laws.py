@@ -48,12 +48,12 @@ def broken_laws(parts: Parts) -> Found:
     """Yield every broken law as the path below ``spec`` and the problem."""
     yield from _domain(parts.domain)
     for number, rule in parts.priorities.items():
-        yield from _below(("priorities", number), _priority_rule(rule))
+        yield from below(("priorities", number), _priority_rule(rule))
     for number, row in parts.devices.items():
-        yield from _below(("devices", number), _row(row, parts.domain))
+        yield from below(("devices", number), _row(row, parts.domain))
         if parts.output is not None:
-            yield from _below(("devices", number), _taken(row, parts.output))
-    yield from _below(("devices",), _between_rows(parts.devices))
+            yield from below(("devices", number), _taken(row, parts.output))
+    yield from below(("devices",), _between_rows(parts.devices))
     if parts.prefer_cheaper:
         yield from _cost_steps(parts)
 
@@ -64,7 +64,7 @@ def broken_name(name: str) -> Found:
         lower = name.lower()
         fits = not dns_subdomain_problem(lower)
         hint = f"write {lower}" if fits else "use lower-case letters, digits and dashes"
-        yield ("metadata", "name"), _error("name", name, what, hint)
+        yield ("metadata", "name"), error("name", name, what, hint)
 
 
 def vram_gb(text: str) -> int | None:
@@ -73,22 +73,24 @@ def vram_gb(text: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _below(path: Path, found: Found) -> Found:
+def below(path: Path, found: Found) -> Found:
+    """Yield what was found below a field with the path from above it."""
     for rest, problem in found:
         yield path + rest, problem
 
 
-def _error(field: str, value: object, what: str, hint: str, rule: str = "") -> Problem:
+def error(field: str, value: object, what: str, hint: str, rule: str = "") -> Problem:
+    """Return the problem of a field's value, in the words that all laws use."""
     return Problem(f'{field} "{value}" {what}', hint=hint, rule=rule)
 
 
 def _domain(domain: str) -> Found:
     if what := dns_subdomain_problem(domain):
-        yield ("resourceDomain",), _error("resourceDomain", domain, what, "write a DNS domain")
+        yield ("resourceDomain",), error("resourceDomain", domain, what, "write a DNS domain")
     elif what := resource_name_problem(f"{domain}/gpu-any"):
         yield (
             ("resourceDomain",),
-            _error("resourceDomain", domain, what, "use a domain of your own"),
+            error("resourceDomain", domain, what, "use a domain of your own"),
         )
 
 
@@ -100,7 +102,7 @@ def _priority_rule(rule: PriorityRule) -> Found:
     for number, name in enumerate(rule.class_names or ()):
         if what := dns_subdomain_problem(name):
             hint = "write the name of a PriorityClass"
-            yield ("classNames", number), _error("class name", name, what, hint, "D3")
+            yield ("classNames", number), error("class name", name, what, hint, "D3")
     if rule.class_names == []:
         hint = "name a PriorityClass, or remove the rule"
         yield ("classNames",), Problem("classNames is empty", hint=hint, rule="D3")
@@ -110,24 +112,24 @@ def _row(row: DeviceRow, domain: str) -> Found:
     for field, name in [(("name",), row.name), *_aliases(row)]:
         if what := name_problem(name):
             hint = "use lower-case parts such as a100 or rtx-4090, without the memory"
-            yield field, _error(str(field[0]).removesuffix("es"), name, what, hint, "G6")
+            yield field, error(str(field[0]).removesuffix("es"), name, what, hint, "G6")
     if vram_gb(row.vram) is None:
-        yield ("vram",), _error("vram", row.vram, "is no nominal memory", _vram_hint(row.vram))
+        yield ("vram",), error("vram", row.vram, "is no nominal memory", _vram_hint(row.vram))
     yield from _nodes(row)
     yield from _tolerations(row)
     if row.resource is not None:
         yield from _resource(row.resource, domain)
     if row.claim is not None:
-        yield from _below(("claim",), _claim(row.claim))
+        yield from below(("claim",), _claim(row.claim))
 
 
 def _resource(resource: str, domain: str) -> Found:
     if what := resource_name_problem(resource):
         hint = "write the resource of the device plugin, such as nvidia.com/gpu"
-        yield ("resource",), _error("resource", resource, what, hint)
+        yield ("resource",), error("resource", resource, what, hint)
     elif resource.startswith(f"{domain}/") and is_ours(resource.partition("/")[2]):
         hint = "write the resource of the device plugin; this would be translated again"
-        yield ("resource",), _error("resource", resource, "is itself a spec", hint)
+        yield ("resource",), error("resource", resource, "is itself a spec", hint)
 
 
 def _taken(row: DeviceRow, output: OutputName) -> Found:
@@ -148,15 +150,15 @@ def _claim(claim: ClaimPart) -> Found:
         ("driver", claim.driver, "write the driver as its ResourceSlices have it"),
     ):
         if what := dns_subdomain_problem(name):
-            yield (field,), _error(field, name, what, hint)
+            yield (field,), error(field, name, what, hint)
     for number, product in enumerate(claim.products):
         hint = "write it as the driver's ResourceSlices have it"
         if not 0 < (size := len(product.encode())) <= _MAX_ATTRIBUTE:
             what = f"has {size} bytes, a device's attribute has 1 to {_MAX_ATTRIBUTE}"
-            yield ("products", number), _error("product", product[:_MAX_ATTRIBUTE], what, hint)
+            yield ("products", number), error("product", product[:_MAX_ATTRIBUTE], what, hint)
         elif not product.isprintable():
             what = "has characters that are not printable"
-            yield ("products", number), _error("product", repr(product)[1:-1], what, hint)
+            yield ("products", number), error("product", repr(product)[1:-1], what, hint)
     for number, selector in enumerate(claim.selectors):
         size = len(selector.cel.expression.encode())
         if not 0 < size <= MAX_EXPRESSION_BYTES:
@@ -182,22 +184,22 @@ def _nodes(row: DeviceRow) -> Found:
     for key, value in labels.items():
         path: Path = ("nodes", "matchLabels", key)
         if what := label_key_problem(key):
-            yield path, _error("label key", key, what, "write it as the node has it")
+            yield path, error("label key", key, what, "write it as the node has it")
         if what := label_value_problem(value):
-            yield path, _error("label value", value, what, "write it as the node has it")
+            yield path, error("label value", value, what, "write it as the node has it")
     for number, expression in enumerate(expressions):
-        yield from _below(("nodes", "matchExpressions", number), _expression(expression))
+        yield from below(("nodes", "matchExpressions", number), _expression(expression))
     yield from _keys_twice(row)
     yield from _platform(row)
 
 
 def _expression(expression: MatchExpression) -> Found:
     if what := label_key_problem(expression.key):
-        yield ("key",), _error("label key", expression.key, what, "write it as the node has it")
+        yield ("key",), error("label key", expression.key, what, "write it as the node has it")
     for number, value in enumerate(expression.values):
         if what := label_value_problem(value):
             hint = "write it as the node has it"
-            yield ("values", number), _error("label value", value, what, hint)
+            yield ("values", number), error("label value", value, what, hint)
     operator, count = expression.operator, len(expression.values)
     if operator in ("In", "NotIn") and count == 0:
         yield ("values",), Problem(f"{operator} needs values", hint="list the label's values")
@@ -216,7 +218,7 @@ def _keys_twice(row: DeviceRow) -> Found:
             hint = "say everything about one label in one expression"
             yield (
                 ("nodes", "matchExpressions", number, "key"),
-                _error("label key", expression.key, "is set twice in this row", hint),
+                error("label key", expression.key, "is set twice in this row", hint),
             )
         seen.add(expression.key)
 
@@ -228,7 +230,7 @@ def _platform(row: DeviceRow) -> Found:
         if said != value:
             path: Path = ("nodes", "matchLabels", key)
             what = f"contradicts {field} {value}"
-            yield path, _error(f"label {key}", said, what, f"set {field}: {said}", "D10")
+            yield path, error(f"label {key}", said, what, f"set {field}: {said}", "D10")
         for number, one in enumerate(row.nodes.match_expressions):
             requirement = Requirement(one.key, Operator(one.operator), tuple(one.values))
             if one.key == key and not requirement.admits(value):
@@ -243,17 +245,17 @@ def _tolerations(row: DeviceRow) -> Found:
         path: Path = ("tolerations", number)
         if what := label_key_problem(toleration.key):
             hint = "name the taint; tolerating every taint is not possible here"
-            yield (*path, "key"), _error("toleration key", toleration.key, what, hint, "N5")
+            yield (*path, "key"), error("toleration key", toleration.key, what, hint, "N5")
         elif toleration.key.startswith(f"{OUR_DOMAIN}/"):
             hint = "remove it; such tolerations are added where they are due"
             what = "is a taint of this project"
-            yield (*path, "key"), _error("toleration key", toleration.key, what, hint, "N5")
+            yield (*path, "key"), error("toleration key", toleration.key, what, hint, "N5")
         if toleration.value is not None and toleration.operator == "Exists":
             hint = "remove the value, or use operator Equal"
             yield (*path, "value"), Problem("operator Exists takes no value", hint=hint)
         if what := label_value_problem(toleration.value or ""):
             hint = "write it as the taint has it"
-            yield (*path, "value"), _error("toleration value", toleration.value, what, hint)
+            yield (*path, "value"), error("toleration value", toleration.value, what, hint)
 
 
 def _cost_steps(parts: Parts) -> Found:
@@ -279,7 +281,7 @@ def _between_rows(rows: Mapping[int, DeviceRow]) -> Found:
         if row_id in first:
             hint = "one row may match several labels with matchExpressions"
             what = f"is also spec.devices[{first[row_id]}]"
-            yield (number, "name"), _error("row", row_id, what, hint)
+            yield (number, "name"), error("row", row_id, what, hint)
         first.setdefault(row_id, number)
     names = Counter(row.name for row in rows.values())
     for number, row in rows.items():
@@ -287,7 +289,7 @@ def _between_rows(rows: Mapping[int, DeviceRow]) -> Found:
             if names[alias] > (alias == row.name):
                 hint = "an alias may stand for several rows but not for a row's name"
                 what = "is the name of another row"
-                yield (number, "aliases", place), _error("alias", alias, what, hint, "G2")
+                yield (number, "aliases", place), error("alias", alias, what, hint, "G2")
             if alias in row.aliases[:place]:
                 hint = "remove one of them"
-                yield (number, "aliases", place), _error("alias", alias, "is listed twice", hint)
+                yield (number, "aliases", place), error("alias", alias, "is listed twice", hint)

@@ -1,15 +1,17 @@
 """The SelectionTable document as pydantic sees it (design §3): shapes, defaults and descriptions.
 
 Only the border knows these classes; ``table`` turns them into values with plain Python types. Laws
-that one field cannot break on its own live in ``table``.
+that one field cannot break on its own live in ``laws`` and ``laws_health``.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
-from pydantic.alias_generators import to_camel
+from pydantic import ConfigDict, Field, field_validator
+
+from selection_spec.schema_health import HealthPart
+from selection_spec.schema_part import Part
 
 DEFAULT_DOMAIN = "preferred.jp"
 
@@ -30,15 +32,7 @@ OutputName = Literal["ExtendedResource", "ResourceClaim"]
 Architecture = Literal["386", "amd64", "arm", "arm64", "loong64", "ppc64le", "riscv64", "s390x"]
 
 
-class _Part(BaseModel):
-    """Strict, closed and frozen; keys in camelCase as everywhere in Kubernetes."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, alias_generator=to_camel, validate_by_name=False
-    )
-
-
-class MatchExpression(_Part):
+class MatchExpression(Part):
     """One node affinity expression."""
 
     key: str = Field(description="Node label key; a row says everything about one key at once.")
@@ -52,7 +46,7 @@ class MatchExpression(_Part):
     )
 
 
-class NodeMatch(_Part):
+class NodeMatch(Part):
     """The labels by which a row's nodes are known; all of them must hold."""
 
     match_labels: dict[str, str] = Field(
@@ -63,7 +57,7 @@ class NodeMatch(_Part):
     )
 
 
-class TolerationPart(_Part):
+class TolerationPart(Part):
     """A toleration that Pods of a row receive."""
 
     key: str = Field(description="Taint key; tolerating every taint is not possible here.")
@@ -76,7 +70,7 @@ class TolerationPart(_Part):
     )
 
 
-class CelPart(_Part):
+class CelPart(Part):
     """A CEL expression about one device."""
 
     expression: str = Field(
@@ -86,13 +80,13 @@ class CelPart(_Part):
     )
 
 
-class SelectorPart(_Part):
+class SelectorPart(Part):
     """One selector of a claim, as in a ResourceClaim."""
 
     cel: CelPart = Field(description="The selector's expression.")
 
 
-class ClaimPart(_Part):
+class ClaimPart(Part):
     """How a DRA driver's devices of a row are recognised (ResourceSlices)."""
 
     device_class_name: str = Field(description="The DeviceClass to ask, such as gpu.nvidia.com.")
@@ -109,7 +103,7 @@ class ClaimPart(_Part):
     )
 
 
-class DeviceRow(_Part):
+class DeviceRow(Part):
     """One kind of device: a card with its memory, on nodes of one kind."""
 
     name: str = Field(
@@ -179,7 +173,7 @@ class DeviceRow(_Part):
         return vram
 
 
-class PriorityRule(_Part):
+class PriorityRule(Part):
     """One rule from a Pod's priority to a policy; exactly one of classNames and minValue."""
 
     class_names: list[str] | None = Field(
@@ -195,11 +189,7 @@ class PriorityRule(_Part):
     )
 
 
-class HealthPart(_Part):
-    """Health settings; that the section is there makes Pods prefer nodes that are not suspect."""
-
-
-class TableSpec(_Part):
+class TableSpec(Part):
     """What the cluster has and how Pods get at it."""
 
     resource_domain: str = Field(
@@ -231,12 +221,12 @@ class TableSpec(_Part):
     )
     health: HealthPart | None = Field(
         default=None,
-        description="Health of devices and nodes; that it is there, even empty, makes Pods prefer "
-        "nodes that are not suspect.",
+        description="What is listened to, what is done about broken nodes and devices, and how "
+        "much at most; that it is there, even empty, makes Pods prefer nodes that are not suspect.",
     )
 
 
-class Metadata(_Part):
+class Metadata(Part):
     """The part of an object's metadata that a file has."""
 
     model_config = ConfigDict(extra="ignore")
@@ -244,7 +234,7 @@ class Metadata(_Part):
     name: str = Field(default="default", description="Name of the table.")
 
 
-class TableDocument(_Part):
+class TableDocument(Part):
     """A SelectionTable: the same as a file and as a custom resource."""
 
     api_version: Literal["gpuspec.preferred.jp/v1alpha1"] = Field(description="API version.")

@@ -80,6 +80,24 @@ class UnmatchedNodes(_Part):
     kinds: list[NodesAlike] = Field(default=[], description="The most frequent kinds of them.")
 
 
+class HealthStatus(_Part):
+    """What is known of sick nodes and devices; ``gpuspec health`` has it in full."""
+
+    mode: Literal["Observe", "Quarantine", "Evict"] = Field(
+        default="Observe", description="How far the table goes, for rows without a mode."
+    )
+    failed: int = Field(default=0, description="Nodes and devices that have failed.")
+    suspect: int = Field(default=0, description="Nodes and devices that are better avoided.")
+    unknown: int = Field(default=0, description="Those of which data is missing or stale.")
+    quarantined: int = Field(default=0, description="Nodes and devices with a mark of ours.")
+    evictions_left: int = Field(
+        default=0, description="How many Pods may still be evicted in this window."
+    )
+    stopped_rows: list[str] = Field(
+        default=[], description="Rows in which too much failed at once, until a person resumes."
+    )
+
+
 class TableStatus(_Part):
     """What the table matches right now."""
 
@@ -108,4 +126,7 @@ class TableStatus(_Part):
         default=[],
         description="DeviceClasses that rows of output ResourceClaim ask for and that do not "
         "exist; such rows are left out while others remain.",
+    )
+    health: HealthStatus = Field(
+        default=HealthStatus(), description="What is known of sick nodes and devices."
     )

@@ -21,10 +21,13 @@ from selection_spec.documents import (
 )
 from selection_spec.drivers import PLUGIN_RESOURCES
 from selection_spec.errors import DocumentError, Problem, TableError
+from selection_spec.health import HealthPolicy
+from selection_spec.health_section import canonical, policy_of
 from selection_spec.index import RowIndex, select
 from selection_spec.labels import Operator, Requirement, Toleration, of_labels
-from selection_spec.laws import Path, broken_laws, broken_name, vram_gb
-from selection_spec.parts import mended_parts, parts_of
+from selection_spec.laws import Found, Path, broken_laws, broken_name, vram_gb
+from selection_spec.laws_health import broken_health_laws
+from selection_spec.parts import Parts, mended_parts, parts_of
 from selection_spec.recognition import Recognition
 from selection_spec.rows import Claim, Output, Policy, PriorityRule, Row
 from selection_spec.schema import ClaimPart, DeviceRow, Metadata, TableDocument, TableSpec
@@ -45,6 +48,8 @@ class Table:
             are taken by claims.
         rivals: These, and what the vendors of claimed devices hand out besides: other ways to ask
             for the same devices (A5).
+        has_health: Whether the table has a health section (N6).
+        health: What it says, the defaults where there is none.
         digest: The first 16 hex digits of the SHA-256 of the canonical spec: the same for the same
             content, whatever its spelling or order.
     """
@@ -58,6 +63,7 @@ class Table:
     prefer_cheaper: bool = True
     mixed_nodes: bool = False
     has_health: bool = False
+    health: HealthPolicy = field(default_factory=HealthPolicy)
 
     # Worked out while the table is loaded, not by the first Pod that meets it.
     index: RowIndex = field(init=False, repr=False, compare=False)
@@ -185,9 +191,7 @@ def _checked(document: Document, unread: Sequence[Problem] = ()) -> TableDocumen
     else:
         parts, name = parts_of(parsed.spec), parsed.metadata.name
     problems += (_located(problem, path, document) for path, problem in broken_name(name))
-    problems += (
-        _located(problem, ("spec", *path), document) for path, problem in broken_laws(parts)
-    )
+    problems += (_located(problem, ("spec", *path), document) for path, problem in _broken(parts))
     # A value that is read otherwise than it looks is wrong once, not twice.
     doubtful = {problem.path for problem in unread}
     problems = [problem for problem in problems if problem.path not in doubtful]
@@ -196,6 +200,12 @@ def _checked(document: Document, unread: Sequence[Problem] = ()) -> TableDocumen
     if unread or parsed is None:
         raise DocumentError(unread)
     return parsed
+
+
+def _broken(parts: Parts) -> Found:
+    yield from broken_laws(parts)
+    if parts.health is not None:
+        yield from broken_health_laws(parts.health, parts.row_ids)
 
 
 def _name(value: object) -> str:
@@ -246,6 +256,7 @@ def _build(document: TableDocument) -> Table:
         prefer_cheaper=spec.prefer_cheaper,
         mixed_nodes=spec.mixed_nodes,
         has_health=spec.health is not None,
+        health=HealthPolicy() if spec.health is None else policy_of(spec.health),
     )
 
 
@@ -270,8 +281,10 @@ def _digest(spec: TableSpec) -> str:
         row["nodes"]["matchExpressions"] = sorted(expressions, key=lambda one: one["key"])
     for rule in plain["priorities"]:
         rule["classNames"] = rule["classNames"] and sorted(rule["classNames"])
-    canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()[:_DIGEST_CHARACTERS]
+    if spec.health is not None:
+        plain["health"] = canonical(policy_of(spec.health))
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_CHARACTERS]
 
 
 def _row(row: DeviceRow, output: str) -> Row:

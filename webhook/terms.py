@@ -85,6 +85,34 @@ ALLOW_DELETE_ANNOTATION: Final = f"{OUR_DOMAIN}/allow-delete"
 HEALTH_LABEL: Final = f"{OUR_DOMAIN}/health"
 """Node label written by the health module (H7, N6)."""
 
+VERDICTS_ANNOTATION: Final = f"{OUR_DOMAIN}/verdicts"
+"""Node annotation with what the health module knows of the node and its devices, as JSON (H11)."""
+
+ON_FAILURE_ANNOTATION: Final = f"{OUR_DOMAIN}/on-device-failure"
+"""Pod annotation: what is to become of it when its device fails, ``evict``, ``ignore`` or
+``after=30m`` (H9)."""
+
+PROBE_CONDITION: Final = f"{OUR_DOMAIN}/ProbeFailed"
+"""Node condition by which the probe tells its verdict; True is bad (H2)."""
+
+DRA_GROUP: Final = "resource.k8s.io"
+RULES_RESOURCE: Final = "devicetaintrules"
+RULE_VERSIONS: Final = ("v1", "v1beta2", "v1alpha3")
+"""DeviceTaintRules in the group of DRA, and the versions of it that have them, newest first."""
+
+RULE_LABEL: Final = f"{OUR_DOMAIN}/device"
+"""Label on the DeviceTaintRules that the controller places; the value is the taint's (H7)."""
+
+HEALTH: Final = "Health"
+HEALTH_BUDGET: Final = "HealthBudget"
+HEALTH_BREAKER: Final = "HealthBreaker"
+"""Conditions of the table in use: whether devices are watched, whether there is budget left, and
+whether a breaker has stopped a row (H2, H4, H5)."""
+
+HEALTH_OBJECT: Final = "gpuspec-health"
+LEDGER_FIELD: Final = "ledger"
+"""The ConfigMap of our namespace, and its field, with what was done lately (H4, H5)."""
+
 SUSPECT: Final = "suspect"
 """Value of the health label for nodes better avoided (N6)."""
 

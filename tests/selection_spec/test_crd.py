@@ -92,6 +92,8 @@ def test_null_is_taken_where_the_model_takes_it(root: Json) -> None:
     nullable = {path for path, node in parts(root) if node.get("nullable")}
     assert nullable == {
         ".spec.health",
+        ".spec.health.taints[].effect",
+        ".spec.health.taints[].value",
         ".spec.devices[].claim",
         ".spec.devices[].output",
         ".spec.devices[].resource",

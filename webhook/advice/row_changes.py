@@ -9,8 +9,8 @@ from selection_spec.labels import Requirement, Toleration
 from selection_spec.rows import Claim, PriorityRule, Row
 from selection_spec.table import Table
 from webhook.advice import words
-
-_NOTHING = "none"
+from webhook.advice.health_changes import health_fields
+from webhook.advice.words import NOTHING, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,7 @@ def _settings(old: Table, new: Table) -> Iterator[FieldChange]:
         ("preferCheaper", _flag(old.prefer_cheaper), _flag(new.prefer_cheaper)),
         ("mixedNodes", _flag(old.mixed_nodes), _flag(new.mixed_nodes)),
         ("health", _presence(old.has_health), _presence(new.has_health)),
+        *health_fields(old.health, new.health),
         ("priorities", _priorities(old.priorities), _priorities(new.priorities)),
     ):
         if before != after:
@@ -99,7 +100,7 @@ def _settings(old: Table, new: Table) -> Iterator[FieldChange]:
 def _fields(old: Row, new: Row) -> Iterator[FieldChange]:
     for field, before, after in (
         ("vram", f"{old.vram_gb}gb", f"{new.vram_gb}gb"),
-        ("aliases", _names(old.aliases), _names(new.aliases)),
+        ("aliases", listed(old.aliases), listed(new.aliases)),
         ("perNode", str(old.per_node), str(new.per_node)),
         ("cost", str(old.cost), str(new.cost)),
         ("any", _flag(old.any), _flag(new.any)),
@@ -107,7 +108,7 @@ def _fields(old: Row, new: Row) -> Iterator[FieldChange]:
         ("os", old.os, new.os),
         ("arch", old.arch, new.arch),
         ("output", old.output.value, new.output.value),
-        ("resource", old.resource or _NOTHING, new.resource or _NOTHING),
+        ("resource", old.resource or NOTHING, new.resource or NOTHING),
         *_claim_fields(old.claim, new.claim),
     ):
         if before != after:
@@ -131,21 +132,21 @@ def _claim_fields(old: Claim | None, new: Claim | None) -> Iterator[tuple[str, s
         return
     yield "claim.deviceClassName", old.device_class, new.device_class
     yield "claim.driver", old.driver, new.driver
-    yield "claim.products", _names(old.products), _names(new.products)
+    yield "claim.products", listed(old.products), listed(new.products)
     yield "claim.selectors", _expressions(old.selectors), _expressions(new.selectors)
 
 
 def _claim(claim: Claim | None) -> str:
     if claim is None:
-        return _NOTHING
+        return NOTHING
     asked = f"DeviceClass {claim.device_class}, driver {claim.driver}"
-    products = f", products {_names(claim.products)}" if claim.products else ""
+    products = f", products {listed(claim.products)}" if claim.products else ""
     selectors = f", selectors {_expressions(claim.selectors)}" if claim.selectors else ""
     return f"{asked}{products}{selectors}"
 
 
 def _expressions(expressions: Iterable[str]) -> str:
-    return " and ".join(" ".join(one.split()) for one in expressions) or _NOTHING
+    return " and ".join(" ".join(one.split()) for one in expressions) or NOTHING
 
 
 def _change(row: str, field: str, before: str, after: str, alike: str = "") -> FieldChange:
@@ -173,7 +174,7 @@ def _but_the_key(one: Requirement | Toleration) -> tuple[object, ...]:
 
 
 def _tolerations(tolerations: Iterable[Toleration]) -> str:
-    return ", ".join(sorted(map(words.toleration, tolerations))) or _NOTHING
+    return listed(map(words.toleration, tolerations))
 
 
 def _priorities(rules: Iterable[PriorityRule]) -> str:
@@ -183,11 +184,7 @@ def _priorities(rules: Iterable[PriorityRule]) -> str:
         else f"{rule.policy} from {rule.min_value}"
         for rule in rules
     ]
-    return "; ".join(texts) or _NOTHING
-
-
-def _names(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or _NOTHING
+    return "; ".join(texts) or NOTHING
 
 
 def _flag(flag: bool) -> str:  # noqa: FBT001 - the flag is what is put into words
@@ -195,4 +192,4 @@ def _flag(flag: bool) -> str:  # noqa: FBT001 - the flag is what is put into wor
 
 
 def _presence(there: bool) -> str:  # noqa: FBT001 - the same
-    return "set" if there else _NOTHING
+    return "set" if there else NOTHING

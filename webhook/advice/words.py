@@ -9,7 +9,10 @@ from typing import Final
 from selection_spec.labels import Requirement, Toleration
 from selection_spec.rows import CLAIMS, Row
 
-WIDTH = 80
+WIDTH: Final = 80
+
+NOTHING: Final = "none"
+"""What stands for a list without entries, or a field without a value."""
 
 
 def wrapped(text: str, head: str = "", indent: str = "  ") -> str:
@@ -30,6 +33,11 @@ def some(parts: Sequence[str], at_most: int | None, what: str = "more") -> str:
     if rest <= 0:
         return ", ".join(parts)
     return f"{', '.join(parts[:at_most])} and {number(rest)} {what}"
+
+
+def listed(texts: Iterable[str]) -> str:
+    """Return a set of texts, in their order."""
+    return ", ".join(sorted(texts)) or NOTHING
 
 
 def number(count: int) -> str:

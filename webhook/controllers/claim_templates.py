@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
@@ -27,6 +26,7 @@ from webhook.inventory.claim_needs import ClaimNeeds, Past, TemplateFacts, claim
 from webhook.inventory.pod_facts import PodFacts
 from webhook.kube.cluster import Cluster
 from webhook.kube.errors import ClusterError
+from webhook.kube.versions import server_version
 from webhook.logs import Log
 from webhook.terms import TEMPLATE_MISSING
 
@@ -40,7 +40,6 @@ _TOLD_AFTER_S = 5.0
 # Pods to read for templates, statuses and Events, of each, in one job; the next ones have the rest.
 _PORTION = 100
 
-_NUMBER = re.compile(r"\d+", re.ASCII)
 
 # The last version of Kubernetes that pauses before it looks for a template again.
 _PAUSING = (1, 35)
@@ -201,11 +200,9 @@ class ClaimTemplateLoop:
         """Tell whether this Kubernetes looks for a template again only after a pause."""
         if self._pausing is None:
             try:
-                version = self._cluster.get("/version")
+                self._pausing = server_version(self._cluster) <= _PAUSING
             except ClusterError:
                 return False  # the next look asks again
-            numbers = (_NUMBER.match(str(version.get(part))) for part in ("major", "minor"))
-            self._pausing = tuple(int(one[0]) for one in numbers if one) <= _PAUSING
         return self._pausing
 
     def _note(self, done: Done, steady: float) -> None:

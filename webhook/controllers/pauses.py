@@ -9,6 +9,7 @@ K = TypeVar("K", bound=Hashable)
 
 _FIRST_S = 1.0
 _LONGEST_S = 60.0
+_FORGOTTEN_S = 600.0
 
 
 class Pauses(Generic[K]):
@@ -36,6 +37,16 @@ class Pauses(Generic[K]):
     def is_over(self, key: K, now: float) -> bool:
         """Tell whether a thing may be tried."""
         return self._failed.get(key, (0, now))[1] <= now
+
+    def waiting(self, now: float) -> frozenset[K]:
+        """Return the things whose pause is not over; those that were tried long ago are forgotten.
+
+        For things that nobody counts: a Pod that is gone needs no further attempt.
+        """
+        self._failed = {
+            key: one for key, one in self._failed.items() if now - one[1] < _FORGOTTEN_S
+        }
+        return frozenset(key for key, (_, until) in self._failed.items() if now < until)
 
     def keep(self, wanted: Collection[K]) -> None:
         """Forget what nobody wants to be tried any more."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from sys import intern
 from typing import Protocol
 
+from webhook.controllers.rules_mirror import RulesMirror
 from webhook.controllers.tables import TableHeld, table_held
 from webhook.inventory.claim_facts import ClaimFacts, claim_facts, served_resource
 from webhook.inventory.claim_needs import TemplateFacts
@@ -96,6 +97,8 @@ class World:
             troubled=troubled,
         )
 
+        self.rules = RulesMirror(cluster, changed, troubled)
+
     def ready(self, *mirrors: Mirror) -> bool:
         """Tell whether mirrors were seen completely; nothing is judged before.
 
@@ -118,11 +121,12 @@ class World:
         """Return why mirrors no longer show what is there; "" while they do."""
         return next((one.trouble for one in mirrors if one.trouble), "")
 
-    def start(self, stopping: threading.Event) -> None:
-        """Follow all collections until ``stopping`` is set."""
+    def start(self, stopping: threading.Event, *others: Mirror) -> None:
+        """Follow all collections, and others that belong to a single loop, until told to stop."""
         mirrors: tuple[Mirror, ...] = (
             *(self.tables, self.nodes, self.pods, self.daemons),
-            *(self.slices, self.classes, self.claims, self.templates),
+            *(self.slices, self.classes, self.claims, self.templates, self.rules),
+            *others,
         )
         for one in mirrors:
             threading.Thread(target=one.run, args=(stopping,), name=one.path, daemon=True).start()
@@ -140,7 +144,11 @@ def _template(one: Json) -> TemplateFacts | None:
 
 
 def _pod(pod: Json) -> PodFacts | None:
-    """Keep the Pods that hold or wait for devices: a few of all the Pods of a cluster."""
+    """Keep the Pods that hold or wait for devices: a few of all the Pods of a cluster.
+
+    Of those that are done only such as tell of trouble with a device (H2).
+    """
     facts = pod_facts(pod)
-    holds = facts.devices or facts.candidates or facts.templates
-    return facts if holds and not facts.finished else None
+    holds = facts.devices or facts.candidates or facts.has_claims
+    is_over = facts.finished and facts.trouble is None
+    return facts if holds and not is_over else None

@@ -20,10 +20,12 @@ class ClaimFacts:
     Attributes:
         devices: Driver, pool and device of each.
         node: Where they are, "" where they are on no single node.
+        pods: The uids of the Pods that it is reserved for.
     """
 
     devices: tuple[tuple[str, str, str], ...]
     node: str = ""
+    pods: tuple[str, ...] = ()
 
 
 def claim_facts(claim: Json) -> ClaimFacts | None:
@@ -31,13 +33,14 @@ def claim_facts(claim: Json) -> ClaimFacts | None:
 
     Who only looks at a device (``adminAccess``) takes it from nobody.
     """
-    allocation = mapping(mapping(claim.get("status")).get("allocation"))
+    status = mapping(claim.get("status"))
+    allocation = mapping(status.get("allocation"))
     devices = tuple(
         (_text(result, "driver"), _text(result, "pool"), _text(result, "device"))
         for result in mappings(mapping(allocation.get("devices")).get("results"))
         if result.get("adminAccess") is not True
     )
-    return ClaimFacts(devices, _node(allocation)) if devices else None
+    return ClaimFacts(devices, _node(allocation), _pods(status)) if devices else None
 
 
 def held_by(claims: Iterable[ClaimFacts]) -> Mapping[Pool, AbstractSet[str]]:
@@ -60,6 +63,15 @@ def _node(allocation: Json) -> str:
     fields = [one for term in terms for one in mappings(term.get("matchFields"))]
     names = [name for one in fields for name in one.get("values") or () if _is_name(one)]
     return intern(str(names[0])) if len(terms) == len(names) == 1 else ""
+
+
+def _pods(status: Json) -> tuple[str, ...]:
+    """Return for which Pods a claim is reserved: they hold its devices, whatever made the claim."""
+    return tuple(
+        str(one.get("uid") or "")
+        for one in mappings(status.get("reservedFor"))
+        if one.get("resource") == "pods"
+    )
 
 
 def _is_name(requirement: Json) -> bool:

@@ -13,8 +13,15 @@ from typing import Any
 
 from selection_spec.errors import QuantityError
 from selection_spec.quantity import parse_quantity
+from webhook.inventory.times import seconds
+from webhook.terms import VERDICTS_ANNOTATION
 
 Json = dict[str, Any]
+
+# Conditions of the kubelet and of Kubernetes' network, which Kubernetes acts upon by itself.
+_KUBERNETES_OWN = frozenset(
+    {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,16 @@ class Taint:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeCondition:
+    """A condition of a node; ``since`` is when its status changed last, in seconds since 1970."""
+
+    type: str
+    status: str
+    reason: str = ""
+    since: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class NodeFacts:
     """What is kept of a node.
 
@@ -41,6 +58,9 @@ class NodeFacts:
         allocatable: The same, as far as the kubelet hands them out: capacity less what is sick.
         ready: Whether its Ready condition is True.
         cordoned: Whether ``kubectl cordon`` keeps new Pods away.
+        conditions: Those that Kubernetes itself does not set: what monitors say (H2).
+        boot: Which boot of the machine this is (H3).
+        verdicts: What the health module has written down about it (H11), as it wrote it.
     """
 
     name: str
@@ -50,6 +70,10 @@ class NodeFacts:
     allocatable: Mapping[str, int] = field(default_factory=dict)
     ready: bool = True
     cordoned: bool = False
+    uid: str = ""
+    conditions: tuple[NodeCondition, ...] = ()
+    boot: str = ""
+    verdicts: str = ""
 
 
 def node_facts(node: Json) -> NodeFacts:
@@ -66,6 +90,10 @@ def node_facts(node: Json) -> NodeFacts:
             for condition in mappings(status.get("conditions"))
         ),
         cordoned=spec.get("unschedulable") is True,
+        uid=str(metadata.get("uid") or ""),
+        conditions=_conditions(status),
+        boot=str(mapping(status.get("nodeInfo")).get("bootID") or ""),
+        verdicts=_text(mapping(metadata.get("annotations")).get(VERDICTS_ANNOTATION)),
     )
 
 
@@ -109,6 +137,23 @@ def mapping(value: object) -> Json:
 def texts(value: object) -> dict[str, str]:
     """Return a mapping of texts such as labels, interned."""
     return {intern(str(key)): intern(str(text)) for key, text in mapping(value).items()}
+
+
+def _conditions(status: Json) -> tuple[NodeCondition, ...]:
+    return tuple(
+        NodeCondition(
+            type=intern(_text(one.get("type"))),
+            status=intern(_text(one.get("status"))),
+            reason=intern(_text(one.get("reason"))),
+            since=seconds(one.get("lastTransitionTime")),
+        )
+        for one in mappings(status.get("conditions"))
+        if one.get("type") not in _KUBERNETES_OWN
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _devices(value: object) -> dict[str, int]:

@@ -13,7 +13,14 @@ from typing import Any
 from selection_spec.demand import Kind, Need, peak
 from selection_spec.labels import Toleration
 from webhook.inventory.facts import Json, is_extended, mapping, mappings, whole
-from webhook.terms import CLAIMS_ANNOTATION, REQUEST_ANNOTATION, is_template_name
+from webhook.inventory.pod_trouble import Trouble, pod_trouble
+from webhook.terms import (
+    CLAIMS_ANNOTATION,
+    MIRROR_ANNOTATION,
+    ON_FAILURE_ANNOTATION,
+    REQUEST_ANNOTATION,
+    is_template_name,
+)
 
 _FINISHED = frozenset({"Succeeded", "Failed"})
 
@@ -26,6 +33,12 @@ _REMEMBERED_CHARACTERS = 512
 _MOST_CANDIDATES = 2048
 _ID_CHARACTERS = 63
 _REQUEST_CHARACTERS = 131_072
+
+_INDEX_FAILURES = "batch.kubernetes.io/job-index-failure-count"
+_HASH_LABEL = "pod-template-hash"
+_COUNT_DIGITS = 9
+# A CronJob's Jobs are numbered by the minutes since 1970.
+_CRON_DIGITS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +68,13 @@ class PodFacts:
         claims: A hash of what these hold, as admission wrote it down (C2); "" for a bound Pod.
             The text itself is read when one is to be made of it: it may be long, and forged.
         unclaimed: Whether a claim of one of these templates is still to be made.
+        has_claims: Whether it holds, or waits for, claims of whatever kind.
+        index_failures: How often this index of an indexed Job has failed before.
+        trouble: What its status tells of trouble with its devices; None where nothing does.
+        on_failure: Its annotation about what is to become of it when its device fails (H9).
+        leaves: Whether it is being deleted.
+        is_mirror: Whether the kubelet made it from a file.
+        program: What runs it, the same for all that a Deployment or a CronJob ever made.
     """
 
     namespace: str
@@ -71,6 +91,13 @@ class PodFacts:
     templates: tuple[str, ...] = ()
     claims: str = ""
     unclaimed: bool = False
+    has_claims: bool = False
+    index_failures: int = 0
+    trouble: Trouble | None = None
+    on_failure: str = ""
+    leaves: bool = False
+    is_mirror: bool = False
+    program: str = ""
 
     @property
     def key(self) -> str:
@@ -87,11 +114,12 @@ def pod_facts(pod: Json) -> PodFacts:
     finished = str(status.get("phase")) in _FINISHED
     templates = _templates(spec)
     pending = bool(templates) and not node and not finished
+    owner, trouble = _owner(metadata), pod_trouble(pod)
     return PodFacts(
         namespace=intern(str(metadata.get("namespace") or "")),
         name=str(metadata.get("name") or ""),
         uid=str(metadata.get("uid") or ""),
-        owner=_owner(metadata),
+        owner=owner,
         node=node,
         devices=_devices(spec),
         by_claim=_by_claim(status),
@@ -102,6 +130,13 @@ def pod_facts(pod: Json) -> PodFacts:
         templates=_shared(tuple(dict.fromkeys(templates.values()))),
         claims=_word(_hash(annotations.get(CLAIMS_ANNOTATION))) if pending else "",
         unclaimed=pending and bool(templates.keys() - _claimed(status)) and not _leaves(metadata),
+        has_claims=bool(spec.get("resourceClaims")),
+        index_failures=_count(annotations.get(_INDEX_FAILURES)),
+        trouble=trouble,
+        on_failure=_word(_text(annotations.get(ON_FAILURE_ANNOTATION))[:_REMEMBERED_CHARACTERS]),
+        leaves=_leaves(metadata),
+        is_mirror=MIRROR_ANNOTATION in annotations,
+        program=_word(_program(metadata, owner)) if trouble else "",
     )
 
 
@@ -130,6 +165,12 @@ def _leaves(metadata: Json) -> bool:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def _count(annotation: object) -> int:
+    text = _text(annotation)
+    is_number = text.isascii() and text.isdigit() and len(text) <= _COUNT_DIGITS
+    return int(text) if is_number else 0
 
 
 def _hash(annotation: object) -> str:
@@ -165,6 +206,21 @@ def _owner(metadata: Json) -> Owner:
             kind, name, uid = (str(one.get(part) or "") for part in ("kind", "name", "uid"))
             return Owner(_word(kind), name, uid)
     return Owner("Pod", str(metadata.get("name") or ""), str(metadata.get("uid") or ""))
+
+
+def _program(metadata: Json, owner: Owner) -> str:
+    """Return what a Pod's owner has in common with those before and after it.
+
+    A Deployment's ReplicaSets and a CronJob's Jobs run one program: what follows the last dash of
+    their names only numbers them.
+    """
+    name = owner.name
+    if owner.kind in ("ReplicaSet", "Job"):
+        base, _, number = name.rpartition("-")
+        hashed = number == mapping(metadata.get("labels")).get(_HASH_LABEL)
+        if base and (hashed or (number.isdigit() and len(number) >= _CRON_DIGITS)):
+            name = base
+    return f"{metadata.get('namespace')}/{owner.kind}/{name}"
 
 
 def _devices(spec: Json) -> dict[str, int]:

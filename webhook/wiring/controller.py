@@ -19,6 +19,9 @@ from webhook.controllers.claim_jobs import Jobs
 from webhook.controllers.claim_metrics import ClaimTemplateMetrics
 from webhook.controllers.claim_templates import ClaimTemplateLoop
 from webhook.controllers.frame import Frame, Paced
+from webhook.controllers.health import HealthLoop
+from webhook.controllers.health_ledger import LedgerBook
+from webhook.controllers.health_metrics import HealthMetrics
 from webhook.controllers.loop_metrics import LoopMetrics
 from webhook.controllers.observed import Observed
 from webhook.controllers.reserve import ReserveLoop
@@ -88,6 +91,7 @@ class _Controller:
         self._log = log
         self._certificate_metrics = CertificateMetrics(metrics.registry)
         self._template_metrics = ClaimTemplateMetrics(metrics.registry)
+        self._health_metrics = HealthMetrics(metrics.registry)
 
     def run(self, stopping: threading.Event) -> None:
         """Stand by, lead, stand by again, until ``stopping``."""
@@ -110,7 +114,9 @@ class _Controller:
             self._log.info("no longer leading", identity=self._settings.identity)
 
     def _loops(self, lost: threading.Event) -> Frame:
-        wakes = status_wake, wake, template_wake = [threading.Event() for _ in range(3)]
+        wakes = status_wake, wake, template_wake, health_wake = [
+            threading.Event() for _ in range(4)
+        ]
 
         def changed() -> None:
             for one in wakes:
@@ -138,11 +144,13 @@ class _Controller:
         ]
         templates = self._templates(cluster, world, board, template_wake)
         loops.append(Paced(templates, _SOON_S, template_wake))
+        book = LedgerBook(cluster, self._settings.namespace, health_wake.set)
+        loops.append(Paced(self._health(cluster, world, board, book), _SOON_S, health_wake))
         if self._settings.certificates:
             loops.append(Paced(self._certificates(cluster, board), _SOON_S))
         else:
             board.post(CertificateLoop.name, Part((kept_elsewhere(),)))
-        world.start(lost)
+        world.start(lost, book.mirror)
         return Frame(loops, log=self._log, metrics=self._metrics, clock=utc_now)
 
     def _templates(
@@ -163,6 +171,18 @@ class _Controller:
             metrics=self._template_metrics,
             monotonic=monotonic,
             grace_s=self._settings.template_grace_s,
+        )
+
+    def _health(self, cluster: Cluster, world: World, board: Board, book: LedgerBook) -> HealthLoop:
+        return HealthLoop(
+            cluster.with_patience(_HANDS_PATIENCE_S),
+            world,
+            book,
+            in_use=self._settings.table_name,
+            board=board,
+            log=self._log,
+            metrics=self._health_metrics,
+            monotonic=monotonic,
         )
 
     def _certificates(self, cluster: Cluster, board: Board) -> CertificateLoop:

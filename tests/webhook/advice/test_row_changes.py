@@ -117,6 +117,71 @@ def test_a_field(old: Json, new: Json, said: str) -> None:
         ({}, {"preferCheaper": False}, "preferCheaper: true → false"),
         ({}, {"mixedNodes": True}, "mixedNodes: false → true"),
         ({}, {"health": {}}, "health: none → set"),
+        ({"health": {}}, {"health": {"mode": "Evict"}}, "health.mode: Observe → Evict"),
+        (
+            {"health": {"rows": [{"id": "a-16gb", "mode": "Evict"}]}},
+            {"health": {}},
+            "health.rows: a-16gb Evict → none",
+        ),
+        (
+            {"health": {"conditions": [{"type": "B"}]}},
+            {
+                "health": {
+                    "conditions": [
+                        {"type": "B", "severity": "Fatal"},
+                        {
+                            "type": "A",
+                            "badStatus": "False",
+                            "reasonRegex": "^Xid",
+                            "minDuration": "90s",
+                        },
+                    ]
+                }
+            },
+            (
+                "health.conditions: B True is Error → A False with reason ^Xid for 1m30s is "
+                "Error, B True is Fatal"
+            ),
+        ),
+        (
+            {"health": {}},
+            {
+                "health": {
+                    "taints": [
+                        {"key": "b", "value": "", "severity": "Warning"},
+                        {"key": "a", "value": "x", "effect": "NoExecute"},
+                        {"key": "a"},
+                    ]
+                }
+            },
+            "health.taints: none → a:* is Error, a=x:NoExecute is Error, b=:* is Warning",
+        ),
+        (
+            {"health": {}},
+            {"health": {"labels": [{"key": "ok", "value": "false"}]}},
+            "health.labels: none → ok=false is Warning",
+        ),
+        (
+            {"health": {"ignore": ["B", "A"]}},
+            {"health": {"ignore": ["B"]}},
+            "health.ignore: A, B → B",
+        ),
+        *(
+            ({"health": {}}, {"health": {part: {field: new}}}, f"health.{part}.{field}: {said}")
+            for part, field, new, said in (
+                ("observations", "every", "90s", "10s → 1m30s"),
+                ("observations", "bad", 5, "3 → 5"),
+                ("observations", "good", 5, "3 → 5"),
+                ("observations", "crashWindow", "1h", "10m → 1h"),
+                ("recovery", "after", "1h", "5m → 1h"),
+                ("recovery", "atMost", "1h", "1d → 1h"),
+                ("budget", "percent", 5, "20 → 5"),
+                ("budget", "evictions", 12, "10 → 12"),
+                ("budget", "evictionsPerNamespace", 2, "8 → 2"),
+                ("budget", "window", "1h", "10m → 1h"),
+            )
+        ),
+        ({"health": {}}, {"health": {"evictAfter": "0s"}}, "health.evictAfter: 3s → 0s"),
         ({}, {"priorities": []}, "priorities: SmallestFit for class high → none"),
         (
             {},
@@ -139,6 +204,20 @@ def test_a_setting(old: Json, new: Json, said: str) -> None:
     )
     assert [(one.row, one.alike) for one in changes.settings] == [("", said)]
     assert not changes.changed
+
+
+@pytest.mark.rule("H6")
+def test_health_settings_that_come_with_their_section_are_told_one_by_one() -> None:
+    health = {"mode": "Evict", "budget": {"evictions": 5}}
+    changes = table_changes(
+        make_table(make_row("a-16gb")), make_table(make_row("a-16gb"), health=health)
+    )
+    assert [one.alike for one in changes.settings] == [
+        "health: none → set",
+        "health.mode: Observe → Evict",
+        "health.budget.evictions: 10 → 5",
+        "health.budget.evictionsPerNamespace: 8 → 5",
+    ]
 
 
 def test_rows_come_go_and_are_called_otherwise() -> None:

@@ -159,6 +159,7 @@ def test_json(monkeypatch: pytest.MonkeyPatch) -> None:
         "defaultPolicy": "EveryFit",
         "preferCheaper": True,
         "mixedNodes": False,
+        "health": None,
     }
     assert first == {
         "id": "v100-16gb",
@@ -189,6 +190,39 @@ def test_json(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     assert last["smallestFit"] == [{"leastGb": 33, "mostGb": 80}]
     assert last["live"] is None
+
+
+@pytest.mark.rule("H6")
+@pytest.mark.parametrize(
+    ("health", "line", "modes"),
+    [
+        ({}, "health: mode Observe", {"mode": "Observe", "rows": []}),
+        (
+            {
+                "mode": "Quarantine",
+                "rows": [
+                    {"id": "v100-16gb", "mode": "Observe"},
+                    {"id": "a100-80gb", "mode": "Evict"},
+                ],
+            },
+            "health: mode Quarantine; a100-80gb Evict, v100-16gb Observe",
+            {
+                "mode": "Quarantine",
+                "rows": [
+                    {"id": "a100-80gb", "mode": "Evict"},
+                    {"id": "v100-16gb", "mode": "Observe"},
+                ],
+            },
+        ),
+    ],
+)
+def test_how_far_health_goes(tmp_path: Path, health: Json, line: str, modes: Json) -> None:
+    document = stored()
+    document["spec"]["health"] = health
+    table = tmp_path / "table.yaml"
+    table.write_text(yaml.safe_dump(document))
+    assert run("table", "show", "--table", str(table)).stdout.splitlines()[2] == line
+    assert answer(run("table", "show", "--table", str(table), "-o", "json"))["health"] == modes
 
 
 @pytest.mark.rule("D1", "D9", "C2")

@@ -9,6 +9,7 @@ from typing import Any
 from selection_spec.nominal import least_mib
 from selection_spec.rows import CLAIMS, Claim, Policy, PriorityRule, Row
 from selection_spec.table import Table
+from webhook.advice.health_changes import row_modes
 from webhook.advice.reach import Span, reach
 from webhook.cli.outputs import cel_lines, styled
 
@@ -59,6 +60,9 @@ def _head(table: Table, status: Json) -> Iterator[str]:
     yield f"keys: {table.domain}/gpu-any, gpu-any-<N>gb, gpu-<name>, gpu-<name>-<N>gb"
     if table.mixed_nodes:
         yield "mixed nodes: the claims of one Pod may be on several rows"
+    if table.has_health:
+        own = f"; {row_modes(table.health.row_modes)}" if table.health.row_modes else ""
+        yield from _wrapped(f"health: mode {table.health.mode}{own}", "", "  ")
     if status.get("renewTime"):
         yield f"live: as of {status['renewTime']}"
 

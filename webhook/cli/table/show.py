@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from selection_spec.cel import selectors
+from selection_spec.health import HealthPolicy
 from selection_spec.rows import Claim, Policy, PriorityRule, Row
 from selection_spec.table import Table
 from webhook.advice.reach import Span, reach
@@ -67,6 +68,7 @@ def as_json(table: Table, status: Json) -> Json:
         "defaultPolicy": table.default_policy.value,
         "preferCheaper": table.prefer_cheaper,
         "mixedNodes": table.mixed_nodes,
+        "health": _health(table.health) if table.has_health else None,
         "rows": [
             {
                 **_row(row),
@@ -76,6 +78,14 @@ def as_json(table: Table, status: Json) -> Json:
             }
             for row in table.rows
         ],
+    }
+
+
+def _health(policy: HealthPolicy) -> Json:
+    modes = sorted(policy.row_modes.items())
+    return {
+        "mode": policy.mode.value,
+        "rows": [{"id": row, "mode": mode.value} for row, mode in modes],
     }
 
 

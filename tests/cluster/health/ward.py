@@ -1,0 +1,214 @@
+"""Sick nodes and devices, as kubelets, drivers and monitors would tell of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from selection_spec.table import load_table
+from tests.builders import PodBuilder
+from tests.cluster.api import Api, Json, path, wait_until
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.fleet import GPU, MODEL_LABEL
+from tests.cluster.live import tables
+from tests.cluster.live.programs import Controller, Replica
+from tests.cluster.nodes import NODES, wait_nodes_ready
+from tests.cluster.product.workloads import create_workload, pods_of, wait_pods, workload
+from webhook.terms import HEALTH_LABEL, HEALTH_OBJECT, UNHEALTHY_TAINT, VERDICTS_ANNOTATION
+
+SECONDS = 60.0
+
+FAST: Mapping[str, Any] = {
+    "observations": {"every": "1s", "bad": 3, "good": 2},
+    "recovery": {"after": "4s", "atMost": "1h"},
+}
+"""Settings with which a test need not wait for minutes."""
+
+_CONFIG_MAP = path("v1", "configmaps", HEALTH_OBJECT, namespace="default")
+
+
+class Ward:
+    """A cluster with a controller whose table has health settings.
+
+    Attributes:
+        namespace: Where the test's Pods are.
+    """
+
+    def __init__(
+        self, plane: ControlPlane, webhook: Replica, controller: Controller, namespace: str
+    ) -> None:
+        self.plane = plane
+        self.webhook = webhook
+        self.controller = controller
+        self.namespace = namespace
+        self._conditions: set[str] = set()
+        self._broken: set[str] = set()
+
+    @property
+    def api(self) -> Api:
+        """The admin's connection."""
+        return self.plane.api
+
+    def begin(self, mode: str, table: Json | None = None, **settings: object) -> None:
+        """Use a table with health settings, and start the controller on it."""
+        self.use(mode, table, **settings)
+        self.controller.start()
+        digest = load_table(json.dumps(self._table)).digest
+        wait_until(
+            lambda: (
+                tables.status(self.api).get("digest") == digest
+                and tables.condition(self.api, "Health")
+            ),
+            timeout=SECONDS,
+            what="the controller to watch",
+            state=self.controller.process.log_end,
+        )
+
+    def use(self, mode: str, table: Json | None = None, **settings: object) -> None:
+        """Change the table in use, and wait until the webhook decides by it."""
+        self._table = table or tables.example()
+        self._table["spec"]["health"] = {**FAST, "mode": mode, **settings}
+        tables.apply(self.api, self._table)
+        digest = load_table(json.dumps(self._table)).digest
+        wait_until(
+            lambda: self.webhook.digest == digest, timeout=SECONDS, what="the table to be in use"
+        )
+
+    def deployment(self, name: str, spec: str, replicas: int, count: int = 1) -> list[Json]:
+        """Pods of a Deployment that ask for a spec, once all run."""
+        pod = PodBuilder(name).container("main", {f"preferred.jp/{spec}": str(count)})
+        create_workload(
+            self.api, self.namespace, workload("Deployment", name, pod, replicas=replicas)
+        )
+        return wait_pods(self.api, self.namespace, name, replicas)
+
+    @contextmanager
+    def only(self, node: str) -> Iterator[None]:
+        """A time in which the other nodes of a node's model take no new Pods."""
+        model = self.api.get(path("v1", "nodes", node))["metadata"]["labels"][MODEL_LABEL]
+        alike = self.api.list(NODES, labelSelector=f"{MODEL_LABEL}={model}")
+        others = [one["metadata"]["name"] for one in alike if one["metadata"]["name"] != node]
+        for one in others:
+            self.api.patch(path("v1", "nodes", one), {"spec": {"unschedulable": True}})
+        yield
+        for one in others:
+            self.api.patch(path("v1", "nodes", one), {"spec": {"unschedulable": False}})
+        wait_nodes_ready(self.api, others)
+
+    def pods(self, app: str) -> list[Json]:
+        """The Pods of a workload that are there now and not leaving."""
+        return [
+            one
+            for one in pods_of(self.api, self.namespace, app)
+            if "deletionTimestamp" not in one["metadata"]
+        ]
+
+    def condition(self, node: str, kind: str, status: str, reason: str = "Test") -> None:
+        """A monitor sets a condition."""
+        self._broken.add(node)
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        condition = {
+            "type": kind,
+            "status": status,
+            "reason": reason,
+            "lastHeartbeatTime": now,
+            "lastTransitionTime": now,
+        }
+        self._status(path("v1", "nodes", node), {"conditions": [condition]})
+
+    def allocatable(self, node: str, count: int) -> None:
+        """The kubelet withholds devices."""
+        self._broken.add(node)
+        self._status(path("v1", "nodes", node), {"allocatable": {GPU: str(count)}})
+
+    def resource_health(self, pod: Json, devices: Mapping[str, str], name: str = GPU) -> None:
+        """The kubelet tells a Pod of its devices: by id, how they are (KEP-4680)."""
+        resources = [{"resourceID": one, "health": health} for one, health in devices.items()]
+        (container,) = pod["status"]["containerStatuses"]
+        status = [
+            {**container, "allocatedResourcesStatus": [{"name": name, "resources": resources}]}
+        ]
+        metadata = pod["metadata"]
+        at = path("v1", "pods", metadata["name"], namespace=metadata["namespace"])
+        self.api.patch(f"{at}/status", {"status": {"containerStatuses": status}}, kind="strategic")
+
+    def taints(self, node: str) -> list[Json]:
+        """A node's taints of ours."""
+        found = self.api.get(path("v1", "nodes", node))["spec"].get("taints", ())
+        return [one for one in found if one["key"] == UNHEALTHY_TAINT]
+
+    def is_suspect(self, node: str) -> bool:
+        """Whether a node has our label."""
+        labels = self.api.get(path("v1", "nodes", node))["metadata"]["labels"]
+        return labels.get(HEALTH_LABEL) == "suspect"
+
+    def wait(self, condition: Callable[[], object], what: str) -> float:
+        """Wait for something; in how many seconds it came."""
+        started = time.monotonic()
+        wait_until(
+            condition,
+            timeout=SECONDS,
+            what=what,
+            state=lambda: f"{self.told()}\n{self.controller.process.log_end()}",
+        )
+        return time.monotonic() - started
+
+    def stays(self, condition: Callable[[], object], seconds: float) -> None:
+        """See that something holds for a while."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            assert condition(), self.told()
+            time.sleep(0.1)
+
+    def looked(self) -> None:
+        """Wait until the controller has judged what is there now, twice."""
+        self.controller.wait_runs("health", 2)
+
+    def told(self) -> str:
+        """What the table's status says about health."""
+        status = tables.status(self.api)
+        said = [
+            f"{one['type']}={one['status']} {one['message']}"
+            for one in status.get("conditions", ())
+            if one["type"].startswith("Health")
+        ]
+        return "\n".join([*said, str(status.get("health"))])
+
+    def replaced(self, app: str, gone: Sequence[Json], count: int) -> bool:
+        """Whether Pods are gone, and as many as before run."""
+        uids = {one["metadata"]["uid"] for one in gone}
+        pods = self.pods(app)
+        running = [one for one in pods if one["status"].get("phase") == "Running"]
+        return len(running) == count and not uids & {one["metadata"]["uid"] for one in pods}
+
+    def heal(self) -> None:
+        """Bring every node back to what it was, and forget what was written down."""
+        for node in self.api.list(NODES):
+            self._heal(node)
+        if self.api.find(_CONFIG_MAP) is not None:
+            self.api.delete(_CONFIG_MAP)
+
+    def _heal(self, node: Json) -> None:
+        at = path("v1", "nodes", node["metadata"]["name"])
+        taints = [t for t in node["spec"].get("taints", ()) if t["key"] != UNHEALTHY_TAINT]
+        metadata = {
+            "labels": {HEALTH_LABEL: None},
+            "annotations": {VERDICTS_ANNOTATION: None},
+        }
+        self.api.patch(at, {"metadata": metadata, "spec": {"taints": taints}})
+        if node["metadata"]["name"] in self._broken:
+            kept = [
+                one
+                for one in node["status"]["conditions"]
+                if one["type"] in ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+                or one["type"] == "NetworkUnavailable"
+            ]
+            status = {"conditions": kept, "allocatable": node["status"]["capacity"]}
+            self.api.patch(f"{at}/status", {"status": status})
+
+    def _status(self, at: str, status: Json) -> None:
+        self.api.patch(f"{at}/status", {"status": status}, kind="strategic")

@@ -1,0 +1,1 @@
+"""Tests of what the health module makes of a cluster."""

@@ -1,0 +1,359 @@
+"""Histories of a little cluster, played step by step and held against the laws of health."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from selection_spec.health import HealthPolicy, Mode
+from tests.webhook.health.simulated import (
+    DRA_ROW,
+    ERROR,
+    FATAL,
+    PLUGIN_ROW,
+    TOLD,
+    UNMONITORED,
+    WARNING,
+    WITHHELD,
+    Running,
+    Shape,
+    Simulated,
+)
+from webhook.health.actions import Action, Doing
+from webhook.health.budget import quarantine_limit
+from webhook.health.cases import Verdict
+from webhook.health.fences import Fence, is_tainted, rule_name
+from webhook.health.ledger import Ledger
+from webhook.health.plan import HeldBack
+from webhook.health.step import Step
+from webhook.health.stored import ledger_of, ledger_text
+from webhook.health.subjects import Subject, node_subject
+from webhook.terms import HEALTH_LABEL
+
+POLICY: Final = HealthPolicy(
+    mode=Mode.EVICT,
+    bad_observations=2,
+    good_observations=2,
+    crash_window_s=60.0,
+    recovery_s=30.0,
+    longest_recovery_s=240.0,
+    evictions=3,
+    evictions_per_namespace=2,
+    eviction_window_s=60.0,
+)
+
+_HARMFUL = (Doing.TAINT, Doing.RULE, Doing.EVICT, Doing.REMOVE)
+_PLACING = (Doing.TAINT, Doing.RULE)
+
+# Long enough for the longest recovery, and for more windows than there are Pods.
+_SETTLING = (15.0,) * 45
+_QUIET_STEPS = 5
+# Long enough to recover and to be forgotten.
+_HEALING = (*(10.0,) * 4, *(60.0,) * 14)
+
+WHAT: Final = (
+    *("condition", "device", "well", "restart", "ready", "reboot"),
+    *("mode", "unmark", "crash", "reject", "storm", "resume"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happens after ``wait`` seconds; ``where`` and ``how`` choose among what there is."""
+
+    what: str
+    where: int = 0
+    how: int = 0
+    wait: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a cluster is, and what happens to it."""
+
+    shape: Shape = Shape()
+    policy: HealthPolicy = POLICY
+    events: tuple[Event, ...] = ()
+
+
+Trace = list[tuple[float, tuple[tuple[str, ...], ...]]]
+"""When something was done, and what."""
+
+
+@dataclass
+class Play:
+    """One history that is played; every step is held against the laws.
+
+    Attributes:
+        restarts: Tells of the number of a step whether the process restarts before it.
+    """
+
+    history: History
+    restarts: Callable[[int], bool] = lambda _: False
+    world: Simulated = field(init=False)
+    policy: HealthPolicy = field(init=False)
+    trace: Trace = field(default_factory=list)
+    evictions: list[tuple[float, str]] = field(default_factory=list)
+    steps: int = 0
+
+    def __post_init__(self) -> None:
+        self.world = Simulated(self.history.shape)
+        self.policy = self.history.policy
+
+    def run(self) -> Step:
+        """Play the events, and then on until the world has settled."""
+        taken = self.step()
+        for event in self.history.events:
+            for stride in strides(event.wait):
+                self.world.now += stride
+                taken = self.step()
+            happen(self, event)
+            taken = self.step()
+        quiet = 0
+        for stride in _SETTLING:
+            self.world.now += stride
+            taken = self.step()
+            quiet = 0 if taken.actions else quiet + 1
+        assert quiet >= _QUIET_STEPS, f"still {taken.actions}"
+        return taken
+
+    def heal(self) -> None:
+        """Let all be well, and time pass until that is believed."""
+        world = self.world
+        world.sick.clear()
+        world.restarting.clear()
+        for name, node in world.nodes.items():
+            world.nodes[name] = replace(node, ready=True)
+            world.conditions[name] = dict.fromkeys(world.conditions[name], "False")
+        self.policy = replace(self.policy, mode=Mode.QUARANTINE, row_modes={})
+        for stride in _HEALING:
+            world.now += stride
+            self.step()
+
+    def step(self) -> Step:
+        """Take one step, hold it against the laws, and obey it."""
+        world = self.world
+        before = _marks(world)
+        counted = Counter(map(self._row, before))
+        truth = {one: world.speaks_against(one) for one in self._subjects()}
+        taken = world.step(self.policy, restarts=self.restarts(self.steps))
+        self.steps += 1
+        if taken.actions:
+            self.trace.append((world.now, tuple(one.key for one in taken.actions)))
+        for action in taken.actions:
+            self._check(action, taken, truth)
+        self._check_budget(taken, counted)
+        self._check_observe(taken, before)
+        return taken
+
+    def _subjects(self) -> Iterator[Subject]:
+        for name in self.world.nodes:
+            yield node_subject(name)
+            for one in self.world.devices(name):
+                yield one
+                if one.resource:
+                    yield replace(one, device="")
+
+    def _check(self, action: Action, taken: Step, truth: dict[Subject, bool]) -> None:
+        subject = action.subject
+        decision = next(one for one in taken.decisions if one.case.subject == subject)
+        assert self.policy.mode_of(self.world.rows[subject.node]) is not Mode.OBSERVE
+        assert not decision.case.is_blind
+        if action.doing in _HARMFUL:
+            assert decision.case.held is Verdict.FAILED
+            assert truth[subject], f"{action} is about something that nobody sees to be at fault"
+            assert not taken.breakers.stops(self.world.rows[subject.node])
+        else:
+            assert not truth[subject]
+        if action.doing in (Doing.EVICT, Doing.REMOVE):
+            assert self.policy.mode_of(self.world.rows[subject.node]) is Mode.EVICT
+            assert self.world.is_fenced(subject)
+        if action.doing is Doing.UNTAINT:
+            needing = [
+                one.case.subject
+                for one in taken.decisions
+                if one.case.subject.node == subject.node
+                and one.fence is not None
+                and one.fence.by is Fence.TAINT
+            ]
+            assert needing == [], "another subject needs this taint"
+
+    def _check_budget(self, taken: Step, counted: Counter[tuple[str, bool]]) -> None:
+        """Count what was really done, not what the ledger says of it (H4)."""
+        now, policy, world = self.world.now, self.policy, self.world
+        for action in taken.actions:
+            if action.doing is Doing.EVICT and action.pod is not None:
+                self.evictions.append((now, action.pod.namespace))
+        if any(action.doing is Doing.EVICT for action in taken.actions):
+            recent = [name for at, name in self.evictions if now - policy.eviction_window_s < at]
+            assert len(recent) <= policy.evictions
+            assert max(Counter(recent).values()) <= policy.evictions_per_namespace
+        grown = Counter(map(self._row, _marks(world))) - counted
+        for row, is_node in grown:
+            nodes = sum(row in rows for rows in world.rows.values())
+            size = nodes if is_node else nodes * world.shape.devices
+            there = counted[row, is_node] + grown[row, is_node]
+            assert there <= quarantine_limit(size, policy.quarantine_percent)
+
+    def _check_observe(self, taken: Step, before: set[Subject]) -> None:
+        if all(self.policy.mode_of(rows) is Mode.OBSERVE for rows in self.world.rows.values()):
+            assert taken.actions == ()
+            assert _marks(self.world) == before
+
+    def _row(self, mark: Subject) -> tuple[str, bool]:
+        return self.world.rows[mark.node][0], mark.is_node
+
+
+def check_failing(play: Play, taken: Step) -> None:
+    """Whatever keeps failing is out of reach for new Pods, unless a rule says why not."""
+    world = play.world
+    for one in taken.decisions:
+        subject = one.case.subject
+        if not world.speaks_against(subject):
+            continue
+        if one.mode is Mode.OBSERVE or world.is_fenced(subject):
+            continue
+        rows = world.rows[subject.node]
+        match one.held_back:
+            case HeldBack.BREAKER:
+                assert taken.breakers.stops(rows)
+            case HeldBack.WAIVED:
+                assert {subject, node_subject(subject.node)} & world.unmarked
+            case HeldBack.ROW:
+                is_node = one.fence is not None and one.fence.by is Fence.TAINT
+                marks = [mark for mark in _marks(world) if play._row(mark) == (rows[0], is_node)]
+                nodes = sum(rows == others for others in world.rows.values())
+                size = nodes if is_node else nodes * world.shape.devices
+                assert len(marks) >= quarantine_limit(size, play.policy.quarantine_percent)
+            case _:
+                raise AssertionError(f"{subject} keeps failing and is not fenced: {one}")
+    judged = {one.case.subject for one in taken.decisions}
+    assert {one for one in play._subjects() if world.speaks_against(one)} <= judged
+
+
+def check_free(play: Play) -> None:
+    """Nothing of ours is left where all has been well for long."""
+    world = play.world
+    assert _marks(world) == set()
+    assert [node.name for node in world.nodes.values() if HEALTH_LABEL in node.labels] == []
+    assert world.state.records == {}
+    assert [node.verdicts for node in world.nodes.values() if node.verdicts] == []
+    ledger = world.state.ledger
+    assert ledger.quarantined == {}
+    assert ledger.evictions == ()
+
+
+def _marks(world: Simulated) -> set[Subject]:
+    tainted = {node_subject(node.name) for node in world.nodes.values() if is_tainted(node)}
+    ruled = {
+        device
+        for name in world.nodes
+        for device in world.devices(name)
+        if rule_name(device) in world.rules
+    }
+    return tainted | ruled
+
+
+def strides(wait: int) -> Iterator[float]:
+    """Yield the seconds between the steps of a wait: often at first, then now and then."""
+    for stride in (10, 10, 10, 30, 60):
+        if wait > stride:
+            yield float(stride)
+            wait -= stride
+    if wait:
+        yield float(wait)
+
+
+def happen(play: Play, event: Event) -> None:  # noqa: C901, PLR0912 - one kind of event a case
+    """Let one thing happen."""
+    world, how = play.world, event.how
+    names = list(world.nodes)
+    name = names[event.where % len(names)]
+    node = world.nodes[name]
+    devices = list(world.devices(name))
+    device = devices[how % len(devices)]
+    match event.what:
+        case "condition":
+            type_ = (FATAL, ERROR, WARNING)[how % 3]
+            _set_condition(world, name, type_, ("True", "False", "Unknown", "")[how // 3 % 4])
+        case "device":
+            shown = (WITHHELD, TOLD) if device.resource else ("NoSchedule", "None", UNMONITORED)
+            world.sick[device] = shown[how // len(devices) % len(shown)]
+        case "well":
+            world.sick.pop(device, None)
+        case "restart" if node.capacity:
+            world.restarting ^= {name}
+        case "ready":
+            world.nodes[name] = replace(node, ready=not node.ready)
+        case "reboot":
+            world.nodes[name] = replace(node, boot=str(int(node.boot) + 1))
+            world.blamed = {one: at for one, at in world.blamed.items() if one.node != name}
+        case "mode":
+            row, mode = (PLUGIN_ROW, DRA_ROW)[how % 2], tuple(Mode)[how // 2 % 3]
+            play.policy = replace(play.policy, row_modes={**play.policy.row_modes, row: mode})
+        case "unmark":
+            _unmark(world, name)
+        case "crash" if world.pods:
+            _crash(play, world.pods[event.where % len(world.pods)], how)
+        case "reject":
+            _reject(play, device)
+        case "storm":
+            for one in names:
+                if (one[0] == "a") is bool(how % 2):
+                    _set_condition(world, one, (FATAL, ERROR)[how // 2 % 2], "True")
+        case "resume":
+            resume(play)
+
+
+def resume(play: Play) -> None:
+    """Let a person resume all rows, in the ledger as it is stored."""
+    world = play.world
+    ledger = (ledger_of(world.ledger) or Ledger()).resume(None, world.now)
+    world.ledger = ledger_text(ledger)
+    world.state = replace(world.state, ledger=ledger)
+
+
+def _set_condition(world: Simulated, name: str, type_: str, status: str) -> None:
+    if status:
+        world.conditions[name][type_] = status
+    else:
+        world.conditions[name].pop(type_, None)
+
+
+def _unmark(world: Simulated, name: str) -> None:
+    """Let a person remove whatever we have placed on a node and for its devices."""
+    node = world.nodes[name]
+    if is_tainted(node):
+        world.unmarked.add(node_subject(name))
+        world.placed.discard(name)
+    labels = {key: value for key, value in node.labels.items() if key != HEALTH_LABEL}
+    world.nodes[name] = replace(node, taints=(), labels=labels)
+    for device in world.devices(name):
+        if world.rules.pop(rule_name(device), None) is not None:
+            world.unmarked.add(device)
+
+
+def _crash(play: Play, pod: Running, how: int) -> None:
+    """Let two Pods crash on the device of one, one after the other where ``how`` is odd."""
+    world = play.world
+    if pod.device is None or pod.rejected:
+        return
+    pod.crashes = (*pod.crashes[-1:], world.now)
+    named = play.world.shape.names_devices or bool(pod.device.driver)
+    if how % 2 and named:
+        other = Running(f"{pod.name}-x", pod.namespace, f"{pod.namespace}/ReplicaSet/x", "ignore")
+        other.device, other.crashes, other.generation = pod.device, (world.now,), play.steps
+        world.pods.append(other)
+    if named:
+        world.blamed[pod.device] = world.now + play.policy.crash_window_s
+
+
+def _reject(play: Play, device: Subject) -> None:
+    world = play.world
+    dead = Running(f"dead-{play.steps}", "team-0", "team-0/ReplicaSet/dead", "", device=device)
+    dead.rejected = world.now
+    world.pods.append(dead)
+    node = node_subject(device.node)
+    world.blamed[node] = world.now + play.policy.crash_window_s

@@ -1,0 +1,126 @@
+"""A cluster's health, judged once, with nothing written: what the controller knows and would do."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from selection_spec.health import Mode
+from selection_spec.table import Table
+from webhook.advice.health.marks_left import MarksLeft
+from webhook.health.cases import Case, Verdict
+from webhook.health.moment import Moment
+from webhook.health.plan import Decision
+from webhook.health.records import State
+from webhook.health.step import Step, step
+from webhook.health.subjects import Subject
+from webhook.health.words import reported
+
+NO_ROW = "of no row"
+"""What stands for the rows of a node that is of none."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Where all this was read.
+
+    Attributes:
+        server: The API server's address.
+        kubernetes: Its version, as it says it.
+        namespace: Where gpuspec is installed.
+        missing: Signals that this Kubernetes drops by default (H2).
+        unseen: What could not be looked at, and why: a sentence each.
+    """
+
+    server: str
+    kubernetes: str
+    namespace: str
+    missing: Sequence[str] = ()
+    unseen: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One step, and what it was made from.
+
+    Attributes:
+        remembered: What the controller has written down.
+        marks: Our marks that are there, by node.
+    """
+
+    about: About
+    table: Table
+    moment: Moment
+    remembered: State
+    step: Step
+    marks: Sequence[MarksLeft] = field(default=())
+
+    @classmethod
+    def of(
+        cls,
+        about: About,
+        table: Table,
+        moment: Moment,
+        remembered: State,
+        marks: Sequence[MarksLeft] = (),
+    ) -> Judged:
+        """Judge a moment."""
+        return cls(about, table, moment, remembered, step(moment, remembered), marks)
+
+    @property
+    def now(self) -> float:
+        """The present, in seconds since 1970."""
+        return self.moment.now
+
+    @property
+    def reported(self) -> tuple[Decision, ...]:
+        """What people are told of: the worst first, then by name."""
+        return tuple(
+            sorted(
+                reported(self.step.decisions, self.now),
+                key=lambda one: (_TURN[one.case.held], one.case.subject),
+            )
+        )
+
+    @property
+    def by_row(self) -> Mapping[str, Sequence[Decision]]:
+        """The same by the rows of the nodes; nodes of no row come last."""
+        found: dict[str, list[Decision]] = defaultdict(list)
+        for one in self.reported:
+            found[", ".join(self.moment.rows(one.case.subject.node))].append(one)
+        names = sorted(found, key=lambda name: (not name, name))
+        return {name or NO_ROW: found[name] for name in names}
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether anything has failed, or a breaker has stopped a row."""
+        failed = (one for one in self.reported if one.case.held is Verdict.FAILED)
+        return bool(self.step.breakers.rows) or any(failed)
+
+    @property
+    def left_behind(self) -> tuple[MarksLeft, ...]:
+        """Marks that keep Pods away from nodes that are only observed."""
+        return tuple(
+            one
+            for one in self.marks
+            if one.keep_away and one.node and self.moment.mode(one.node) is Mode.OBSERVE
+        )
+
+    def case_of(self, subject: Subject) -> Case | None:
+        """Return what is known of a subject; None where nothing speaks against it."""
+        found = (one.case for one in self.step.decisions if one.case.subject == subject)
+        return next(found, None)
+
+    def is_recorded(self, subject: Subject) -> bool:
+        """Tell whether the controller has written down that a subject is not healthy."""
+        record = self.remembered.records.get(subject.node)
+        return record is not None and any(case.subject == subject for case in record.cases)
+
+
+_TURN = {
+    Verdict.FAILED: 0,
+    Verdict.SUSPECT: 1,
+    Verdict.UNKNOWN: 2,
+    Verdict.HEALTHY: 3,
+}

@@ -1,0 +1,143 @@
+"""``health explain POD``: which devices a Pod holds, how they fare, and what would become of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from selection_spec.health import Mode
+from webhook.advice.health.health_json import about_json, named
+from webhook.advice.health.judged import NO_ROW, Judged
+from webhook.advice.health.phrases import lasting
+from webhook.advice.words import NOTHING, counted, wrapped
+from webhook.health.cases import Case, Verdict
+from webhook.health.mishaps import held_by
+from webhook.health.permits import Permit, permit
+from webhook.health.subjects import Subject, node_subject, plugin_subject
+from webhook.inventory.pod_facts import PodFacts
+from webhook.terms import ON_FAILURE_ANNOTATION
+
+Json = dict[str, Any]
+
+_INDENT = "  "
+
+
+def pod_text(pod: PodFacts, judged: Judged) -> str:
+    """Return the explanation for people, in lines of 80 columns."""
+    lines = [
+        f"Pod {pod.key} of {judged.about.server}, {judged.about.kubernetes}",
+        _place(pod, judged),
+        f"{ON_FAILURE_ANNOTATION}: {pod.on_failure or NOTHING}",
+    ]
+    parts = ["\n".join(map(wrapped, lines)), "\n".join(_devices(pod, judged))]
+    return "\n\n".join((*parts, "\n".join(wrapped(said) for said in _fate(pod, judged))))
+
+
+def pod_json(pod: PodFacts, judged: Judged) -> Json:
+    """Return the explanation for programs."""
+    given = _permit(pod, judged)
+    return {
+        **about_json(judged),
+        "pod": pod.key,
+        "node": pod.node or None,
+        "rows": list(judged.moment.rows(pod.node)),
+        "nodeMode": judged.moment.mode(pod.node).value,
+        "owner": str(pod.owner),
+        "onDeviceFailure": pod.on_failure or None,
+        "resources": dict(sorted(pod.devices.items())),
+        "devices": [
+            {**named(subject), "verdict": _verdict(judged.case_of(subject)).value}
+            for subject in subjects_of(pod, judged)
+        ],
+        "evictable": given.is_given,
+        "why": given.why or None,
+    }
+
+
+def subjects_of(pod: PodFacts, judged: Judged) -> tuple[Subject, ...]:
+    """Return what a Pod depends on: its devices as far as they can be told, and its node."""
+    if not pod.node or pod.finished:
+        return ()
+    known = tuple(held_by(pod, judged.moment.observed))
+    named_ones = {subject.resource for subject in known}
+    untold = tuple(
+        plugin_subject(pod.node, resource)
+        for resource in sorted(pod.devices)
+        if resource in judged.moment.observed.resources
+        and resource not in named_ones
+        and resource not in pod.by_claim
+    )
+    return (*known, *untold, node_subject(pod.node))
+
+
+def _place(pod: PodFacts, judged: Judged) -> str:
+    if not pod.node:
+        return "on no node yet, so it holds no device"
+    if pod.finished:
+        return f"has ended on node {pod.node}, so it holds no device any more"
+    rows = ", ".join(judged.moment.rows(pod.node)) or NO_ROW
+    return f"on node {pod.node}, row: {rows}, mode {judged.moment.mode(pod.node)}; of {pod.owner}"
+
+
+def _devices(pod: PodFacts, judged: Judged) -> Iterator[str]:
+    yield "Devices"
+    for subject in subjects_of(pod, judged):
+        case = judged.case_of(subject)
+        said = [one.said for one in case.evidence] if case is not None else []
+        since = f", for {lasting(judged.now - case.since)}" if case is not None else ""
+        verdict = _verdict(case)
+        line = f"{verdict}: {_held(pod, subject)}{since if said else ''}"
+        yield wrapped("; ".join([line, *said]), _INDENT, _INDENT * 2)
+    if not subjects_of(pod, judged):
+        yield f"{_INDENT}{NOTHING}"
+
+
+def _held(pod: PodFacts, subject: Subject) -> str:
+    if subject.resource and not subject.device:
+        count = pod.devices.get(subject.resource, 0)
+        return f"{count} {subject.resource} of its node; which ones its status does not tell"
+    return str(subject)
+
+
+def _verdict(case: Case | None) -> Verdict:
+    return Verdict.HEALTHY if case is None else case.verdict
+
+
+def _permit(pod: PodFacts, judged: Judged) -> Permit:
+    """Tell whether it may be evicted if what it holds failed at this moment, or had failed."""
+    cases = map(judged.case_of, subjects_of(pod, judged))
+    failed = [one.failed for one in cases if one is not None and one.held is Verdict.FAILED]
+    since = min(failed, default=judged.now)
+    return permit(pod, judged.moment.observed.jobs, since, judged.now)
+
+
+def _fate(pod: PodFacts, judged: Judged) -> Iterator[str]:
+    subjects = subjects_of(pod, judged)
+    if not subjects:
+        yield "A failing device would not concern it."
+        return
+    failed = [one for one in subjects if _held_verdict(judged, one) is Verdict.FAILED]
+    what = f"{counted(len(failed), 'thing')} that it depends on failed" if failed else ""
+    yield f"{what}:" if failed else "If a device of it failed, or its node:"
+    given, mode = _permit(pod, judged), judged.moment.mode(pod.node)
+    if pod.leaves:
+        yield f"{_INDENT}it is being deleted already"
+    elif not given.is_given:
+        yield f"{_INDENT}it would stay: {given.why}"
+    elif mode is Mode.EVICT:
+        yield (
+            f"{_INDENT}it is evicted once no new Pod can come there, within the budget, and as far "
+            "as PodDisruptionBudgets let it go"
+        )
+    else:
+        yield f"{_INDENT}mode {mode}: it would stay; mode Evict would evict it"
+    if any(one.resource and not one.device for one in subjects):
+        yield (
+            f"{_INDENT}Of the devices of a device plugin only its own status tells which it holds, "
+            "and so far that names none: for a device alone it would stay."
+        )
+
+
+def _held_verdict(judged: Judged, subject: Subject) -> Verdict:
+    case = judged.case_of(subject)
+    return Verdict.HEALTHY if case is None else case.held

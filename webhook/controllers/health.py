@@ -1,0 +1,204 @@
+"""The loop that keeps Pods off what is sick and moves them from what is dead (semantics §9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from selection_spec.health import HealthPolicy
+from selection_spec.table import builtin_table
+from webhook.controllers.board import Board, Part
+from webhook.controllers.health_acts import Applier, Outcome, Result
+from webhook.controllers.health_events import HealthEvents
+from webhook.controllers.health_ledger import ConflictError, LedgerBook
+from webhook.controllers.health_metrics import HealthMetrics
+from webhook.controllers.health_records import RecordBook
+from webhook.controllers.health_view import HealthView
+from webhook.controllers.pauses import Pauses
+from webhook.controllers.tables import loaded
+from webhook.controllers.world import World
+from webhook.health import words
+from webhook.health.actions import Action, Doing
+from webhook.health.gather import Homes, remembered
+from webhook.health.moment import Moment
+from webhook.health.records import State
+from webhook.health.step import Step, step
+from webhook.inventory.matching import Matcher
+from webhook.kube.cluster import Cluster
+from webhook.kube.versions import server_version
+from webhook.logs import Log
+
+# While anything is not healthy, time alone may be a reason to act; else changes are.
+_SOON_S = 1.0
+_LOOK_S = 30.0
+
+# Actions of one run; the rest follows in the next ones.
+_ACTIONS = 100
+
+
+class HealthLoop:
+    """Judges everything on every change, writes down what it knows, and acts.
+
+    First the ledger is written, so that no two controllers spend the same budget; then what is
+    known of each node; then things are done. A process that dies anywhere in between leaves
+    nothing that its successor does not see.
+
+    Args:
+        cluster: Where it acts.
+        world: What it looks at.
+        book: The ledger.
+        in_use: The table whose settings count.
+        board: Takes what is to be said in the table's status.
+        log: Told of everything that is done.
+        metrics: Told the same in numbers.
+        monotonic: Seconds that nobody can set.
+    """
+
+    name = "health"
+
+    def __init__(  # noqa: PLR0913 -- each is a thing of its own, named where it is given
+        self,
+        cluster: Cluster,
+        world: World,
+        book: LedgerBook,
+        *,
+        in_use: str,
+        board: Board,
+        log: Log,
+        metrics: HealthMetrics,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._cluster = cluster
+        self._world = world
+        self._book = book
+        self._in_use = in_use
+        self._board = board
+        self._log = log
+        self._metrics = metrics
+        self._monotonic = monotonic
+        builtin = builtin_table()
+        self._homes = Homes(builtin, Matcher(builtin))
+        self._view = HealthView(cluster, world)
+        self._records = RecordBook(cluster)
+        self._events = HealthEvents(cluster)
+        self._applier = Applier(cluster)
+        self._pauses: Pauses[str] = Pauses()
+        self._state: State | None = None
+        self._missing: tuple[str, ...] | None = None
+
+    def run(self, now: datetime) -> float:
+        """Judge, write down, act.
+
+        Raises:
+            ClusterError: Something could not be written; it is tried again.
+        """
+        world = self._world
+        seen = world.tables, world.nodes, world.pods, world.slices, world.claims, world.rules
+        if not world.ready(*seen, world.daemons, self._book.mirror):
+            return _SOON_S
+        if why := world.blind(*seen, self._book.mirror):
+            # What was last seen may be wrong by now: stale data neither acts nor clears (H3).
+            self._board.post(self.name, Part((words.blind(why),)))
+            return _SOON_S
+        self._settle_table()
+        return self._look(round(now.timestamp(), 3))
+
+    @property
+    def _policy(self) -> HealthPolicy:
+        return self._homes.table.health
+
+    def _settle_table(self) -> None:
+        """Take up the table in use; one that cannot be read changes nothing."""
+        held = self._world.tables.held().get(self._in_use)
+        table = builtin_table() if held is None else loaded(held.text).table
+        if table is not None and table.digest != self._homes.table.digest:
+            self._homes = Homes(table, Matcher(table))
+
+    def _look(self, now: float) -> float:
+        ledger = self._book.read()
+        facts = self._view.facts()
+        if self._state is None:
+            self._state = remembered(facts.nodes, ledger)
+        state = replace(self._state, ledger=ledger)
+        steady = self._monotonic()
+        paused = self._pauses.waiting(steady)
+        observed = self._homes.observed(facts)
+        found = step(Moment(observed, self._policy, now, paused), state)
+        if jobs := self._view.jobs(found.decisions, steady):
+            observed = replace(observed, jobs=jobs)
+            found = step(Moment(observed, self._policy, now, paused), state)
+        try:
+            self._book.write(found.state.ledger)
+        except ConflictError:
+            return 0.0
+        self._state = found.state
+        written = self._records.write(found.state.records, facts.nodes, now)
+        self._say(found, now)
+        outcomes = self._act(
+            [one for one in found.actions if one.subject.node not in written.failed]
+        )
+        self._events.tell(found, outcomes, facts.nodes, now)
+        self._give_back(outcomes)
+        if written.error is not None:
+            raise written.error
+        return self._again(found, outcomes)
+
+    def _act(self, actions: list[Action]) -> list[Outcome]:
+        """Do what was planned: first what keeps new Pods away, then evictions."""
+        moving = (Doing.EVICT, Doing.REMOVE)
+        in_order = sorted(actions, key=lambda one: one.doing in moving)[:_ACTIONS]
+        outcomes = []
+        for action in in_order:
+            outcome = self._applier.apply(action, self._world.rules.served_at)
+            outcomes.append(outcome)
+            self._metrics.acted(outcome)
+            if outcome.result is not Result.NEEDLESS:
+                self._log.info(
+                    "health",
+                    action=action.doing.value,
+                    subject=str(action.subject),
+                    pod="" if action.pod is None else action.pod.key,
+                    result=outcome.result.value,
+                    why=outcome.why or action.why,
+                )
+        return outcomes
+
+    def _give_back(self, outcomes: list[Outcome]) -> None:
+        """Take evictions that did not come about out of the ledger, and try them again later."""
+        ledger = self._book.read()
+        steady = self._monotonic()
+        evictions = [one for one in outcomes if one.action.doing in (Doing.EVICT, Doing.REMOVE)]
+        for one in evictions:
+            uid = "" if one.action.pod is None else one.action.pod.uid
+            if one.result in (Result.REFUSED, Result.FAILED):
+                self._pauses.failed(uid, steady)
+            if not one.is_spent:
+                ledger = ledger.without(uid)
+        try:
+            self._book.write(ledger)
+        except ConflictError:
+            return  # whoever was faster counts them; they count until the window is over
+        if self._state is not None:
+            self._state = replace(self._state, ledger=ledger)
+
+    def _say(self, found: Step, now: float) -> None:
+        """Hand over what the table's status says, and what is exported."""
+        if self._missing is None:
+            is_old = server_version(self._cluster) < words.FIRST_WITH_ALL
+            self._missing = words.MISSING_SIGNALS if is_old else ()
+        counts = words.verdicts(found.decisions, now)
+        rows = tuple(row.id for row in self._homes.table.rows)
+        self._metrics.looked(found, counts, rows)
+        self._board.post(
+            self.name,
+            Part(
+                words.conditions(found, self._policy, self._missing, now),
+                {"health": words.summary(found, self._policy, now)},
+            ),
+        )
+
+    def _again(self, found: Step, outcomes: list[Outcome]) -> float:
+        if len(found.actions) > len(outcomes):
+            return 0.0
+        return _SOON_S if found.decisions else _LOOK_S

@@ -1,0 +1,195 @@
+"""Does what was planned, one thing at a time, if it is still right (semantics H7 to H9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
+
+from webhook.controllers.node_taints import set_taint
+from webhook.health.actions import Action, Doing
+from webhook.health.fences import NO_EFFECT, UNHEALTHY, is_tainted, rule_name
+from webhook.health.subjects import Subject
+from webhook.inventory.facts import Json, Taint, mapping, mappings, node_facts
+from webhook.inventory.pod_facts import PodFacts, pod_facts
+from webhook.inventory.rule_facts import rule_facts
+from webhook.kube.cluster import Cluster
+from webhook.kube.errors import ApiError, ClusterError
+from webhook.terms import DRA_GROUP, RULE_LABEL, UNHEALTHY_TAINT
+
+_RULE_KIND = "DeviceTaintRule"
+
+
+class Result(StrEnum):
+    """What became of an action; also a value of a metric's label."""
+
+    DONE = "done"
+    NEEDLESS = "needless"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one action.
+
+    Attributes:
+        why: What the API server said, where it is not done.
+        is_spent: Whether it counts against the budget: also where nobody knows what became of it.
+    """
+
+    action: Action
+    result: Result
+    why: str = ""
+    is_spent: bool = False
+
+
+class Applier:
+    """Acts on a cluster; every action may be repeated, and is then needless.
+
+    Args:
+        cluster: What is changed.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def apply(self, action: Action, rules_path: str | None) -> Outcome:
+        """Do one thing.
+
+        Args:
+            action: What.
+            rules_path: Where DeviceTaintRules are served; None where they are not.
+        """
+        try:
+            return self._apply(action, rules_path)
+        except ApiError as error:
+            if error.is_not_found:  # deleted meanwhile
+                return Outcome(action, Result.NEEDLESS, str(error))
+            return Outcome(action, Result.FAILED, str(error))
+        except ClusterError as error:
+            # It may have arrived all the same.
+            return Outcome(action, Result.FAILED, str(error), is_spent=True)
+
+    def _apply(self, action: Action, rules_path: str | None) -> Outcome:
+        match action.doing:
+            case Doing.TAINT:
+                return self._taint(action, UNHEALTHY)
+            case Doing.UNTAINT:
+                return self._taint(action, None)
+            case Doing.RULE:
+                return self._rule(action, rules_path)
+            case Doing.UNRULE:
+                return self._no_rule(action, rules_path)
+            case Doing.EVICT | Doing.REMOVE:
+                return self._evict(action)
+
+    def _taint(self, action: Action, wanted: Taint | None) -> Outcome:
+        changed = set_taint(self._cluster, action.subject.node, UNHEALTHY_TAINT, wanted)
+        return Outcome(action, Result.DONE if changed else Result.NEEDLESS)
+
+    def _rule(self, action: Action, rules_path: str | None) -> Outcome:
+        if rules_path is None:
+            return Outcome(action, Result.FAILED, "DeviceTaintRules are no longer served")
+        name = rule_name(action.subject)
+        body = _rule_json(action.subject, action.effect, rules_path)
+        if action.effect == NO_EFFECT:
+            try:
+                self._cluster.create(rules_path, body)
+            except ApiError as error:
+                if not error.is_conflict:
+                    raise
+                return Outcome(action, Result.NEEDLESS)
+            return Outcome(action, Result.DONE)
+        found = rule_facts(self._cluster.get(f"{rules_path}/{name}"))
+        if not found.is_ours:
+            return Outcome(action, Result.FAILED, f"{_RULE_KIND} {name} is somebody else's")
+        query = {"fieldManager": "gpuspec-health", "force": "true"}
+        self._cluster.patch(f"{rules_path}/{name}", body, "apply", **query)
+        return Outcome(action, Result.DONE)
+
+    def _no_rule(self, action: Action, rules_path: str | None) -> Outcome:
+        if rules_path is None:
+            return Outcome(action, Result.NEEDLESS)
+        path = f"{rules_path}/{rule_name(action.subject)}"
+        if not rule_facts(self._cluster.get(path)).is_ours:
+            return Outcome(action, Result.NEEDLESS)
+        self._cluster.delete(path)
+        return Outcome(action, Result.DONE)
+
+    def _evict(self, action: Action) -> Outcome:
+        """Ask for an eviction, after another look at the Pod and at what keeps others away."""
+        pod = action.pod
+        if pod is None:
+            raise AssertionError(action)
+        found = self._cluster.get(f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}")
+        if why := _differs(pod, pod_facts(found), action) or self._unfenced(action):
+            return Outcome(action, Result.NEEDLESS, why)
+        try:
+            self._cluster.create(
+                f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction", _eviction(pod)
+            )
+        except ApiError as error:
+            if error.code == HTTPStatus.TOO_MANY_REQUESTS:
+                return Outcome(action, Result.REFUSED, _refusal(error, found))
+            if error.is_conflict:  # another Pod of this name
+                return Outcome(action, Result.NEEDLESS, error.message)
+            raise
+        return Outcome(action, Result.DONE, is_spent=True)
+
+    def _unfenced(self, action: Action) -> str:
+        """Return why a node lets new Pods in again; "" where it does not, or is not what does."""
+        if not action.is_by_taint:
+            return ""
+        node = node_facts(self._cluster.get(f"/api/v1/nodes/{action.subject.node}"))
+        return "" if is_tainted(node) else f"node {node.name} no longer has our taint"
+
+
+def _differs(pod: PodFacts, found: PodFacts, action: Action) -> str:
+    if found.uid != pod.uid:
+        return "it is another Pod of this name"
+    if found.leaves:
+        return "it is being deleted"
+    if found.node != pod.node or found.on_failure != pod.on_failure:
+        return "it has changed"
+    is_dead = action.doing is Doing.REMOVE
+    return "" if found.finished is is_dead else "it has ended"
+
+
+def _eviction(pod: PodFacts) -> Json:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": pod.name, "namespace": pod.namespace},
+        # A StatefulSet's next Pod has the same name (H9).
+        "deleteOptions": {"preconditions": {"uid": pod.uid}},
+    }
+
+
+def _refusal(error: ApiError, pod: Json) -> str:
+    """Return what a PodDisruptionBudget says, and what helps a Pod that is not even Ready."""
+    conditions = mappings(mapping(pod.get("status")).get("conditions"))
+    is_ready = any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+    if is_ready:
+        return error.message
+    return (
+        f"{error.message}; the Pod is not Ready: unhealthyPodEvictionPolicy: AlwaysAllow in its "
+        "PodDisruptionBudget would let it go"
+    )
+
+
+def _rule_json(subject: Subject, effect: str, rules_path: str) -> Json:
+    version = rules_path.rsplit("/", 2)[1]
+    return {
+        "apiVersion": f"{DRA_GROUP}/{version}",
+        "kind": _RULE_KIND,
+        "metadata": {"name": rule_name(subject), "labels": {RULE_LABEL: "unhealthy"}},
+        "spec": {
+            "deviceSelector": {
+                "driver": subject.driver,
+                "pool": subject.pool,
+                "device": subject.device,
+            },
+            "taint": {"key": UNHEALTHY_TAINT, "value": "", "effect": effect},
+        },
+    }

@@ -1,0 +1,90 @@
+"""What the health loop sees: mirrors as facts to judge by, and Jobs, looked up when needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from webhook.controllers.world import World
+from webhook.health.cases import Verdict
+from webhook.health.gather import Facts, devices_of
+from webhook.health.observed import Devices, Holdings
+from webhook.health.permits import jobs_needed
+from webhook.health.plan import Decision
+from webhook.inventory.job_facts import JobFacts, job_facts
+from webhook.kube.cluster import Cluster
+from webhook.kube.errors import ApiError
+
+# A Job that was looked at counts for that long: its Pods fail meanwhile.
+_FRESH_S = 5.0
+# Jobs that are looked up in one run.
+_JOBS = 50
+
+
+class HealthView:
+    """Makes facts of what is mirrored; what did not change is not made again.
+
+    Args:
+        cluster: Where Jobs are looked up.
+        world: The mirrors.
+    """
+
+    def __init__(self, cluster: Cluster, world: World) -> None:
+        self._cluster = cluster
+        self._world = world
+        self._devices = -1, Devices()
+        self._holdings = -1, Holdings()
+        self._jobs: dict[str, tuple[float, JobFacts]] = {}
+
+    def facts(self) -> Facts:
+        """Return what there is now."""
+        world = self._world
+        # Counted before it is read: what comes in between is looked at again.
+        if self._devices[0] != (changes := world.slices.changes):
+            self._devices = changes, devices_of(world.slices.held().values())
+        if self._holdings[0] != (changes := world.claims.changes):
+            self._holdings = changes, Holdings(world.claims.held().values())
+        return Facts(
+            nodes=world.nodes.held(),
+            pods=world.pods.held().values(),
+            devices=self._devices[1],
+            holdings=self._holdings[1],
+            rules=world.rules.held(),
+            daemons=tuple(world.daemons.held().values()),
+        )
+
+    def jobs(self, decisions: Iterable[Decision], steady: float) -> Mapping[str, JobFacts]:
+        """Return the Jobs of Pods that hold what has failed, by uid.
+
+        Args:
+            decisions: What has failed, and who holds it.
+            steady: Seconds of a steady clock.
+
+        Raises:
+            ClusterError: They cannot be looked at.
+        """
+        pods = tuple(
+            holder.pod
+            for one in decisions
+            if one.case.held is Verdict.FAILED
+            for holder in one.holders or ()
+        )
+        needed = sorted(jobs_needed(pods))[:_JOBS]
+        self._jobs = {
+            uid: one for uid, one in self._jobs.items() if any(uid == job[2] for job in needed)
+        }
+        for namespace, name, uid in needed:
+            looked = self._jobs.get(uid)
+            if looked is None or steady - looked[0] > _FRESH_S:
+                self._look_up(namespace, name, uid, steady)
+        return {uid: facts for uid, (_, facts) in self._jobs.items()}
+
+    def _look_up(self, namespace: str, name: str, uid: str, steady: float) -> None:
+        try:
+            found = self._cluster.get(f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}")
+        except ApiError as error:
+            if not error.is_not_found:
+                raise
+            self._jobs.pop(uid, None)
+            return
+        if found["metadata"].get("uid") == uid:
+            self._jobs[uid] = steady, job_facts(found)

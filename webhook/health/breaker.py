@@ -1,0 +1,54 @@
+"""Too much failing at once is the sensor's fault, not the hardware's (semantics H5)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from webhook.health.cases import Case
+from webhook.health.ledger import Ledger
+from webhook.health.observed import Observed
+from webhook.health.subjects import Kind, Subject
+
+WINDOW_S = 300.0
+_SUBJECTS = 3
+_NODES = 2
+_SHARE = 2  # one in so many
+
+# So many rows stopped: everything stops.
+_ROWS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Breakers:
+    """Which rows are stopped, and since when, in seconds since 1970."""
+
+    rows: Mapping[str, float]
+
+    @property
+    def stops_all(self) -> bool:
+        """Whether everything is stopped."""
+        return len(self.rows) >= _ROWS
+
+    def stops(self, rows: Iterable[str]) -> bool:
+        """Tell whether nothing may be done about a node of these rows."""
+        return self.stops_all or any(row in self.rows for row in rows)
+
+
+def with_breakers(ledger: Ledger, cases: Iterable[Case], observed: Observed, now: float) -> Ledger:
+    """Return a ledger with the rows stopped in which too much failed at once."""
+    failed: dict[tuple[str, bool], list[tuple[Subject, float]]] = defaultdict(list)
+    for case in cases:
+        if now - WINDOW_S < case.failed:
+            for row in observed.rows.get(case.subject.node, ()):
+                if case.failed > ledger.resumed.get(row, 0.0):
+                    failed[row, case.subject.is_node].append((case.subject, case.failed))
+    stopped = dict(ledger.breakers)
+    for (row, is_node), those in failed.items():
+        nodes = {subject.node for subject, _ in those}
+        size = observed.size(row, Kind.NODE if is_node else Kind.DRA)
+        is_many = len(those) >= _SUBJECTS and len(nodes) >= _NODES
+        if is_many and len(those) * _SHARE >= size:
+            stopped.setdefault(row, now)
+    return ledger if stopped == ledger.breakers else replace(ledger, breakers=stopped)

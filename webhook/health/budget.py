@@ -1,0 +1,96 @@
+"""How much may be done: a share of a row, and evictions in a window (semantics H4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from enum import Enum
+
+from selection_spec.health import HealthPolicy
+from webhook.health.ledger import Eviction, Ledger
+from webhook.health.observed import Observed
+from webhook.health.subjects import Kind, Subject
+
+
+class Spent(Enum):
+    """Which budget is spent."""
+
+    ROW = "row"
+    NAMESPACE = "namespace"
+    WINDOW = "window"
+
+
+def quarantine_limit(size: int, percent: int) -> int:
+    """Return how many of a row's nodes or devices may be quarantined: a share, at least one."""
+    return max(1, size * percent // 100)
+
+
+class Budget:
+    """What is left, counted down while plans are made.
+
+    Args:
+        ledger: What was done, with evictions of the window only.
+        observed: How large the rows are.
+        policy: What may be done.
+    """
+
+    def __init__(self, ledger: Ledger, observed: Observed, policy: HealthPolicy) -> None:
+        self.ledger = ledger
+        self._observed = observed
+        self._policy = policy
+        self._quarantined: Counter[tuple[str, Kind]] = Counter()
+        for subject in ledger.quarantined:
+            self._count(subject)
+        self._namespaces = Counter(one.namespace for one in ledger.evictions)
+
+    def copy(self) -> Budget:
+        """Return the same budget, to be counted down apart."""
+        return Budget(self.ledger, self._observed, self._policy)
+
+    def quarantine(self, subject: Subject, now: float) -> Spent | None:
+        """Take one quarantine, unless it was taken already; return what is spent, if anything."""
+        if subject in self.ledger.quarantined:
+            return None
+        if any(self.left(row, subject.kind) <= 0 for row in self._rows(subject)):
+            return Spent.ROW
+        self.ledger = replace(self.ledger, quarantined={**self.ledger.quarantined, subject: now})
+        self._count(subject)
+        return None
+
+    def evict(self, pod: str, namespace: str, now: float) -> Spent | None:
+        """Take one eviction, unless it was taken already; return what is spent, if anything."""
+        if self.ledger.has_evicted(pod):
+            return None
+        if self.evictions_left <= 0:
+            return Spent.WINDOW
+        if self._namespaces[namespace] >= self._policy.evictions_per_namespace:
+            return Spent.NAMESPACE
+        new = Eviction(pod, namespace, now)
+        self.ledger = replace(self.ledger, evictions=(*self.ledger.evictions, new))
+        self._namespaces[namespace] += 1
+        return None
+
+    @property
+    def evictions_left(self) -> int:
+        """How many Pods may still be evicted in this window."""
+        return self._policy.evictions - len(self.ledger.evictions)
+
+    def left(self, row: str, kind: Kind) -> int:
+        """Return how many more nodes, or devices, of a row may be quarantined."""
+        size = self._observed.size(row, kind)
+        limit = quarantine_limit(size, self._policy.quarantine_percent)
+        return limit - self._quarantined[row, _counted_as(kind)]
+
+    def _count(self, subject: Subject) -> None:
+        for row in self._rows(subject):
+            self._quarantined[row, _counted_as(subject.kind)] += 1
+
+    def _rows(self, subject: Subject) -> Iterable[str]:
+        rows: Mapping[str, tuple[str, ...]] = self._observed.rows
+        return rows.get(subject.node, ())
+
+
+def _counted_as(kind: Kind) -> Kind:
+    """Return what a subject is counted among: nodes, or devices of whatever kind."""
+    return Kind.NODE if kind is Kind.NODE else Kind.DRA

@@ -1,0 +1,103 @@
+"""What keeps new Pods off a subject: our mark, a kubelet, or a driver (semantics H7)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+from webhook.health.cases import Case, Mark
+from webhook.health.observed import Observed
+from webhook.health.signals.allocatable import Withheld, withheld
+from webhook.health.subjects import Kind, Subject, node_subject
+from webhook.inventory.facts import NodeFacts, Taint
+from webhook.inventory.rule_facts import RuleFacts
+from webhook.inventory.taints import keeps_pods_away
+from webhook.terms import UNHEALTHY_TAINT
+
+NO_SCHEDULE = "NoSchedule"
+NO_EFFECT = "None"
+
+UNHEALTHY = Taint(UNHEALTHY_TAINT, "", NO_SCHEDULE)
+"""Our taint on nodes at fault; on devices, by a rule, it is the same."""
+
+
+class Fence(StrEnum):
+    """Who keeps new Pods away."""
+
+    TAINT = "node taint"
+    RULE = "DeviceTaintRule"
+    DRIVER = "its driver's own taint"
+    KUBELET = "its kubelet, which withholds it"
+
+
+@dataclass(frozen=True, slots=True)
+class Fencing:
+    """How a subject is kept from new Pods.
+
+    Attributes:
+        by: Who does, or is to do it.
+        is_in_place: Whether that was read back.
+        mark: What we are to place for it.
+    """
+
+    by: Fence
+    is_in_place: bool
+    mark: Mark = Mark.NONE
+
+
+def fencing(case: Case, observed: Observed) -> Fencing:
+    """Return how a failed subject is kept from new Pods, or is to be.
+
+    The smallest thing that does: a device where that can be told to the scheduler, else its node.
+    """
+    subject = case.subject
+    node = observed.nodes[subject.node]
+    if is_tainted(node):
+        by_rule = case.mark is Mark.RULE or (
+            case.mark is Mark.NONE and subject.kind is Kind.DRA and observed.rules is not None
+        )
+        if not by_rule:
+            return Fencing(Fence.TAINT, is_in_place=True, mark=Mark.TAINT)
+    if case.mark is Mark.TAINT:
+        return Fencing(Fence.TAINT, is_in_place=is_tainted(node), mark=Mark.TAINT)
+    if subject.kind is Kind.PLUGIN and withheld(node, subject.resource) is Withheld.SOME:
+        return Fencing(Fence.KUBELET, is_in_place=True)
+    if subject.kind is Kind.DRA:
+        return _of_device(case, observed)
+    return Fencing(Fence.TAINT, is_in_place=False, mark=Mark.TAINT)
+
+
+def is_tainted(node: NodeFacts) -> bool:
+    """Tell whether a node has our taint as we place it."""
+    return any(one.key == UNHEALTHY_TAINT and one.effect == NO_SCHEDULE for one in node.taints)
+
+
+def rule_name(subject: Subject) -> str:
+    """Return the name of our DeviceTaintRule for a device: one for each, whoever makes it."""
+    return f"gpuspec-{hashlib.sha256(subject.name.encode()).hexdigest()[:32]}"
+
+
+def rule_of(subject: Subject, observed: Observed) -> RuleFacts | None:
+    """Return our rule for a device, if it is there."""
+    name = rule_name(subject)
+    ours = (one for one in observed.rules or () if one.is_ours and one.name == name)
+    return next(ours, None)
+
+
+def counted_as(subject: Subject, mark: Mark) -> Subject:
+    """Return what a mark quarantines, and what counts against the budget (H4)."""
+    return subject if mark is Mark.RULE else node_subject(subject.node)
+
+
+def _of_device(case: Case, observed: Observed) -> Fencing:
+    subject = case.subject
+    if observed.rules is not None:
+        rule = rule_of(subject, observed)
+        is_in_place = rule is not None and rule.taint.effect == NO_SCHEDULE
+        return Fencing(Fence.RULE, is_in_place=is_in_place, mark=Mark.RULE)
+    key = subject.driver, subject.pool, subject.device
+    if any(map(keeps_pods_away, observed.devices.tainted.get(key, ()))):
+        return Fencing(Fence.DRIVER, is_in_place=True)
+    node = observed.nodes[subject.node]
+    return Fencing(Fence.TAINT, is_in_place=is_tainted(node), mark=Mark.TAINT)

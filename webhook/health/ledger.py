@@ -1,0 +1,60 @@
+"""What was done lately, counted once for all controllers: budget and breakers (H4, H5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from webhook.health.subjects import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """An eviction that was decided upon; ``at`` is in seconds since 1970."""
+
+    pod: str
+    namespace: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What counts against the budget, and what is stopped; times are seconds since 1970.
+
+    It is written before anything is done, and only by whoever has seen its latest state. So two
+    controllers that both believe they lead together never exceed the budget.
+
+    Attributes:
+        evictions: Those of the window.
+        quarantined: Nodes with our taint, and devices with a rule of ours; since when.
+        breakers: The rows that stopped; since when.
+        resumed: When a person had a row go on; what failed before does not stop it again.
+    """
+
+    evictions: tuple[Eviction, ...] = ()
+    quarantined: Mapping[Subject, float] = field(default_factory=dict)
+    breakers: Mapping[str, float] = field(default_factory=dict)
+    resumed: Mapping[str, float] = field(default_factory=dict)
+
+    def has_evicted(self, pod: str) -> bool:
+        """Tell whether a Pod's eviction is in it, by the Pod's uid."""
+        return any(one.pod == pod for one in self.evictions)
+
+    def without(self, pod: str) -> Ledger:
+        """Return it without an eviction that was refused."""
+        return replace(self, evictions=tuple(one for one in self.evictions if one.pod != pod))
+
+    def resume(self, rows: frozenset[str] | None, now: float) -> Ledger:
+        """Return it with rows going on again, all of them where none is named (H5)."""
+        going = frozenset(self.breakers) if rows is None else rows & self.breakers.keys()
+        return replace(
+            self,
+            breakers={row: at for row, at in self.breakers.items() if row not in going},
+            resumed={**self.resumed, **dict.fromkeys(sorted(going), now)},
+        )
+
+    def recent(self, now: float, window_s: float) -> Ledger:
+        """Return it without what no longer counts."""
+        return replace(
+            self, evictions=tuple(one for one in self.evictions if now - window_s < one.at)
+        )

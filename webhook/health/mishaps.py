@@ -1,0 +1,74 @@
+"""What befell Pods on a subject: crashes and rejections, remembered for a while (H2 f, g)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from webhook.health.observed import Observed
+from webhook.health.readings import Source
+from webhook.health.subjects import Subject, device_named, node_subject
+from webhook.inventory.pod_facts import PodFacts
+
+# Of one node's, the newest: enough to judge by, and a node's annotation stays small.
+_REMEMBERED = 100
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mishap:
+    """One event.
+
+    Attributes:
+        at: When it happened, in seconds since 1970.
+        source: ``CRASHES`` or ``REJECTED``.
+        program: What was to run, the same for all replicas of a workload.
+        pod: The Pod's uid.
+    """
+
+    at: float
+    source: Source
+    program: str
+    pod: str
+    subject: Subject
+
+
+def mishaps(observed: Observed) -> Iterator[Mishap]:
+    """Yield what befell the Pods that are there, as their statuses tell."""
+    for pod in observed.pods:
+        if pod.trouble is None or pod.node not in observed.nodes:
+            continue
+        if pod.trouble.rejected:
+            yield _mishap(pod, Source.REJECTED, node_subject(pod.node), pod.trouble.rejected)
+        for at in pod.trouble.crashes:
+            for subject in held_by(pod, observed):
+                yield _mishap(pod, Source.CRASHES, subject, at)
+
+
+def held_by(pod: PodFacts, observed: Observed) -> Iterable[Subject]:
+    """Return the devices that a Pod is known to hold; of a device plugin's few are known."""
+    by_claim = (observed.devices.subject(key) for key in observed.holdings.devices.get(pod.uid, ()))
+    named = pod.trouble.devices if pod.trouble is not None else ()
+    by_status = (device_named(pod.node, name, identity) for name, identity in named)
+    return dict.fromkeys(one for one in (*by_claim, *by_status) if one is not None)
+
+
+def by_node(
+    former: Mapping[str, tuple[Mishap, ...]], observed: Observed, now: float, window_s: float
+) -> dict[str, tuple[Mishap, ...]]:
+    """Return what is to be remembered of each node: new mishaps and former ones of the window."""
+    found: dict[str, set[Mishap]] = defaultdict(set)
+    for node, those in former.items():
+        if node in observed.nodes:
+            found[node].update(those)
+    for one in mishaps(observed):
+        found[one.subject.node].add(one)
+    recent = {
+        node: sorted(one for one in those if now - window_s < one.at)[-_REMEMBERED:]
+        for node, those in found.items()
+    }
+    return {node: tuple(those) for node, those in recent.items() if those}
+
+
+def _mishap(pod: PodFacts, source: Source, subject: Subject, at: float) -> Mishap:
+    return Mishap(at, source, pod.program, pod.uid, subject)

@@ -1,0 +1,92 @@
+"""Whether a Pod may be evicted at all: what would replace it, and what it says (semantics H9)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from selection_spec.durations import parse_duration
+from selection_spec.errors import GpuspecError
+from webhook.inventory.job_facts import JobFacts
+from webhook.inventory.pod_facts import PodFacts
+from webhook.terms import ON_FAILURE_ANNOTATION
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """Whether a Pod may be evicted, and if not, why, in words."""
+
+    is_given: bool
+    why: str = ""
+
+
+_GIVEN = Permit(is_given=True)
+
+
+def permit(pod: PodFacts, jobs: Mapping[str, JobFacts], failed: float, now: float) -> Permit:
+    """Tell whether a Pod may be evicted.
+
+    Args:
+        pod: A Pod that holds what has failed.
+        jobs: Jobs by uid, as far as they are known.
+        failed: When its device failed, and the present, both in seconds since 1970.
+        now: See there.
+    """
+    if pod.is_mirror:
+        return _kept("a mirror Pod, which its kubelet would start again")
+    if pod.owner.kind == "DaemonSet":
+        return _kept("of a DaemonSet, which would start it again on the same node")
+    match pod.on_failure.partition("="):
+        case ("evict", "", ""):
+            return _GIVEN
+        case ("ignore", "", ""):
+            return _kept(f"it says {ON_FAILURE_ANNOTATION}: ignore")
+        case ("after", "=", text):
+            return _later(pod, text, jobs, failed, now)
+    given = _replaced(pod, jobs)
+    if pod.on_failure and not given.is_given:
+        return _kept(f"{given.why}; its {pod.on_failure!r} is none of evict, ignore, after=30m")
+    return given
+
+
+def jobs_needed(pods: tuple[PodFacts, ...]) -> frozenset[tuple[str, str, str]]:
+    """Return namespace, name and uid of the Jobs that ``permit`` would ask for."""
+    return frozenset(
+        (pod.namespace, pod.owner.name, pod.owner.uid) for pod in pods if pod.owner.kind == "Job"
+    )
+
+
+def _later(
+    pod: PodFacts, text: str, jobs: Mapping[str, JobFacts], failed: float, now: float
+) -> Permit:
+    try:
+        wait_s = parse_duration(text)
+    except GpuspecError:
+        given = _replaced(pod, jobs)
+        said = f"its {ON_FAILURE_ANNOTATION}: {pod.on_failure!r} has no time such as 30m"
+        return given if given.is_given else _kept(f"{given.why}; {said}")
+    if now - failed >= wait_s:
+        return _GIVEN
+    return _kept(f"it asks to wait for {text} ({ON_FAILURE_ANNOTATION})")
+
+
+def _replaced(pod: PodFacts, jobs: Mapping[str, JobFacts]) -> Permit:
+    """Tell whether something would run in its place."""
+    opt_in = f"; it may say {ON_FAILURE_ANNOTATION}: evict"
+    if pod.owner.kind == "Pod":
+        return _kept(f"nothing would replace it: it has no owner{opt_in}")
+    if pod.owner.kind != "Job":
+        return _GIVEN
+    job = jobs.get(pod.owner.uid)
+    if job is None:
+        return _kept(f"its Job {pod.owner.name} cannot be looked at yet")
+    if job.outlives(pod):
+        return _GIVEN
+    return _kept(
+        f"its Job {pod.owner.name} would fail for good: give it a podFailurePolicy that ignores "
+        f"DisruptionTarget, or retries{opt_in}"
+    )
+
+
+def _kept(why: str) -> Permit:
+    return Permit(is_given=False, why=why)

@@ -1,0 +1,256 @@
+"""What is to be done about failed subjects, within the budget (semantics H6 to H9).
+
+In ``Observe`` the same is worked out as ``Evict`` would do it, counted apart, and only said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from selection_spec.health import Mode
+from webhook.health.actions import Action, Doing
+from webhook.health.breaker import Breakers
+from webhook.health.budget import Budget, Spent
+from webhook.health.cases import Case, Look, Mark, Verdict
+from webhook.health.fences import (
+    NO_EFFECT,
+    NO_SCHEDULE,
+    UNHEALTHY,
+    Fence,
+    Fencing,
+    counted_as,
+    fencing,
+    rule_of,
+)
+from webhook.health.holders import holders, rejected
+from webhook.health.ledger import Ledger
+from webhook.health.marks import is_marked, settled
+from webhook.health.moment import Moment
+from webhook.health.permits import permit
+from webhook.health.subjects import Subject
+from webhook.inventory.pod_facts import PodFacts
+
+# Dead Pods that are removed for one subject at a time.
+_DEAD = 50
+
+
+class HeldBack(StrEnum):
+    """Why nothing more is done about a failed subject."""
+
+    NOTHING = ""
+    BREAKER = "the breaker stopped its row"
+    WAIVED = "a person removed our mark, and there is no new evidence since"
+    ROW = "the share of its row that may be quarantined is spent"
+    UNKNOWN = "data is missing or stale"
+    RECOVERING = "nothing is wrong with it at this moment"
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A Pod that holds a failed subject, and what becomes of it: "" where it is to go now."""
+
+    pod: PodFacts
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is known of a subject, done about it, or would be.
+
+    Attributes:
+        look: The verdict.
+        mode: How far we may go with it.
+        fence: How new Pods are kept away, or are to be; None where it has not failed.
+        holders: Who holds it; None where that cannot be told.
+        held_back: Why nothing more is done.
+        spent: Which of the budgets for evictions is spent.
+        locked_out: DaemonSets whose Pods would not come back to the node (H7).
+        actions: What is to be done now; in ``Observe`` what would be.
+    """
+
+    look: Look
+    mode: Mode
+    fence: Fencing | None = None
+    holders: tuple[Holder, ...] | None = ()
+    held_back: HeldBack = HeldBack.NOTHING
+    spent: Spent | None = None
+    locked_out: tuple[str, ...] = ()
+    actions: tuple[Action, ...] = ()
+
+    @property
+    def case(self) -> Case:
+        """The case that was judged."""
+        return self.look.case
+
+    @property
+    def is_for_want_of_budget(self) -> bool:
+        """Whether more would be done, were there budget left (H4)."""
+        is_spent = self.held_back is HeldBack.ROW or self.spent is not None
+        return is_spent and self.mode is not Mode.OBSERVE
+
+
+class Planner:
+    """Plans for all subjects of one moment, the longest failed first.
+
+    Args:
+        moment: What there is, and what may be done.
+        ledger: What was done.
+        breakers: What is stopped.
+    """
+
+    def __init__(self, moment: Moment, ledger: Ledger, breakers: Breakers) -> None:
+        self._moment = moment
+        self._observed = moment.observed
+        self._breakers = breakers
+        self._now = moment.now
+        self._budget = Budget(ledger, moment.observed, moment.policy)
+        self._imagined = self._budget.copy()
+
+    @property
+    def budget(self) -> Budget:
+        """What is left, and the ledger of what was decided."""
+        return self._budget
+
+    def decisions(self, looks: Iterable[Look]) -> tuple[Decision, ...]:
+        """Decide about every subject; those that are acted upon come before those that are not."""
+        in_order = sorted(
+            looks,
+            key=lambda look: (self._mode(look.case) is Mode.OBSERVE, *_turn(look.case)),
+        )
+        decided = [self._decide(replace(one, case=self._settled(one.case))) for one in in_order]
+        kept = {
+            counted_as(one.case.subject, one.case.mark)
+            for one in decided
+            if one.case.mark is not Mark.NONE and one.case.held is not Verdict.HEALTHY
+        }
+        return tuple(_keeping(one, kept) for one in decided)
+
+    def _settled(self, case: Case) -> Case:
+        return settled(case, self._observed)
+
+    def _mode(self, case: Case) -> Mode:
+        return self._moment.mode(case.subject.node)
+
+    def _decide(self, look: Look) -> Decision:
+        case, mode = look.case, self._mode(look.case)
+        if case.held is not Verdict.FAILED:
+            return Decision(look, mode, actions=self._unmarking(case, mode))
+        fence = fencing(case, self._observed)
+        found = Decision(look, mode, fence, self._holders(case))
+        if not look.is_bad:
+            why = HeldBack.UNKNOWN if case.is_blind else HeldBack.RECOVERING
+            return replace(found, held_back=why)
+        if self._breakers.stops(self._moment.rows(case.subject.node)):
+            return replace(found, held_back=HeldBack.BREAKER)
+        if case.is_waived and not fence.is_in_place:
+            return replace(found, held_back=HeldBack.WAIVED)
+        return self._evicting(self._fencing(found))
+
+    def _fencing(self, found: Decision) -> Decision:
+        """Add the mark that keeps new Pods away, where one is needed and allowed."""
+        case, fence = found.case, found.fence
+        if fence is None or fence.is_in_place or fence.mark is Mark.NONE:
+            return found
+        is_imagined = found.mode is Mode.OBSERVE
+        budget = self._imagined if is_imagined else self._budget
+        if budget.quarantine(counted_as(case.subject, fence.mark), self._now):
+            return replace(found, held_back=HeldBack.ROW)
+        action = Action(
+            Doing.RULE if fence.mark is Mark.RULE else Doing.TAINT,
+            case.subject,
+            found.mode,
+            effect=self._effect(case) if fence.mark is Mark.RULE else NO_SCHEDULE,
+            why="; ".join(found.look.said),
+        )
+        marked = case if is_imagined else replace(case, mark=fence.mark)
+        return replace(
+            found,
+            look=replace(found.look, case=marked),
+            locked_out=self._locked_out(case) if fence.by is Fence.TAINT else (),
+            actions=(action,),
+        )
+
+    def _effect(self, case: Case) -> str:
+        """Return a rule's next effect: none at first, until the rule was read back (H7)."""
+        return NO_EFFECT if rule_of(case.subject, self._observed) is None else NO_SCHEDULE
+
+    def _evicting(self, found: Decision) -> Decision:
+        """Add evictions of those who hold the subject, where it is fenced and they may go."""
+        if found.fence is None or found.held_back or found.mode is Mode.QUARANTINE:
+            return found
+        is_imagined = found.mode is Mode.OBSERVE
+        is_due = self._now - found.case.failed >= self._moment.policy.evict_after_s
+        if not is_imagined and not (found.fence.is_in_place and is_due):
+            return found
+        budget = self._imagined if is_imagined else self._budget
+        actions, spent = list(found.actions), None
+        for holder in found.holders or ():
+            pod = holder.pod
+            no = None if holder.why else budget.evict(pod.uid, pod.namespace, self._now)
+            spent = no or spent
+            if not (holder.why or no):
+                actions.append(self._action(Doing.EVICT, found, pod))
+        dead = rejected(found.case.subject, self._observed)[:_DEAD]
+        actions += [
+            self._action(Doing.REMOVE, found, pod)
+            for pod in dead
+            if not self._stays(found.case, pod)
+        ]
+        return replace(found, actions=tuple(actions), spent=spent)
+
+    def _action(self, doing: Doing, found: Decision, pod: PodFacts) -> Action:
+        why = "; ".join(found.look.said)
+        is_by_taint = found.fence is not None and found.fence.by is Fence.TAINT
+        subject = found.case.subject
+        return Action(doing, subject, found.mode, pod=pod, is_by_taint=is_by_taint, why=why)
+
+    def _holders(self, case: Case) -> tuple[Holder, ...] | None:
+        pods = holders(case.subject, self._observed)
+        if pods is None:
+            return None
+        return tuple(Holder(pod, self._stays(case, pod)) for pod in pods)
+
+    def _stays(self, case: Case, pod: PodFacts) -> str:
+        """Return why a Pod is not evicted now; "" where it is."""
+        if pod.leaves:
+            return "it is being deleted"
+        if pod.uid in self._moment.paused:
+            return "its eviction was refused and is tried again"
+        return self._permit(case, pod)
+
+    def _permit(self, case: Case, pod: PodFacts) -> str:
+        return permit(pod, self._observed.jobs, case.failed, self._now).why
+
+    def _unmarking(self, case: Case, mode: Mode) -> tuple[Action, ...]:
+        """Return how to take our mark back: only when healthy, and never in Observe (H10)."""
+        is_over = case.held is Verdict.HEALTHY and not case.is_blind and mode is not Mode.OBSERVE
+        if not is_over or case.mark is Mark.NONE or not is_marked(case, self._observed):
+            return ()
+        doing = Doing.UNRULE if case.mark is Mark.RULE else Doing.UNTAINT
+        return (Action(doing, case.subject, mode, why="it is healthy again"),)
+
+    def _locked_out(self, case: Case) -> tuple[str, ...]:
+        node = self._observed.nodes[case.subject.node]
+        out = (
+            one.key
+            for one in self._observed.daemons
+            if not one.tolerates(UNHEALTHY) and one.runs_on(node)
+        )
+        return tuple(sorted(out))
+
+
+def _turn(case: Case) -> tuple[float, Subject]:
+    """Return whose turn comes first: who failed first."""
+    return case.failed, case.subject
+
+
+def _keeping(decision: Decision, kept: Collection[Subject]) -> Decision:
+    """Leave a node's taint there while another subject of the node needs it."""
+    needed: Sequence[Action] = [
+        one
+        for one in decision.actions
+        if one.doing is not Doing.UNTAINT or counted_as(one.subject, Mark.TAINT) not in kept
+    ]
+    return replace(decision, actions=tuple(needed))

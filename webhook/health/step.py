@@ -1,0 +1,211 @@
+"""One step: from what there is and what is remembered to verdicts, actions and what to remember.
+
+A function of values: the same input gives the same output, and a process that was restarted in
+between goes on as if nothing had happened (semantics §9).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+
+from selection_spec.health import Mode
+from webhook.health.actions import Action
+from webhook.health.breaker import Breakers, with_breakers
+from webhook.health.budget import Budget
+from webhook.health.cases import Case, Evidence, Look, Mark
+from webhook.health.fences import counted_as, is_tainted
+from webhook.health.ledger import Ledger
+from webhook.health.mishaps import Mishap, by_node
+from webhook.health.moment import Moment
+from webhook.health.observed import Observed
+from webhook.health.plan import Decision, Planner
+from webhook.health.readings import Grade, Reading, Source
+from webhook.health.records import Record, State, labelled
+from webhook.health.signals import (
+    allocatable,
+    conditions,
+    crashes,
+    device_taints,
+    marks,
+    pod_status,
+    rejected,
+)
+from webhook.health.subjects import Subject
+from webhook.health.verdicts import Instant, judged
+
+# A mark is seen within seconds of being placed; one that is not there by then never came about.
+_SEEN_WITHIN_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one step came to.
+
+    Attributes:
+        state: What to remember.
+        decisions: About every subject that is remembered.
+        notes: What is worth knowing and no subject's fault.
+        budget: What is left.
+        breakers: What is stopped.
+    """
+
+    state: State
+    decisions: tuple[Decision, ...]
+    notes: tuple[str, ...]
+    budget: Budget
+    breakers: Breakers
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What is to be done now, each thing once; nothing of what is only observed."""
+        found = {
+            action.key: action
+            for decision in self.decisions
+            if decision.mode is not Mode.OBSERVE
+            for action in decision.actions
+        }
+        return tuple(found.values())
+
+
+def step(moment: Moment, state: State) -> Step:
+    """Judge everything and plan what to do.
+
+    Args:
+        moment: What there is right now.
+        state: What the last step left, or what was written down of it.
+    """
+    nodes, policy = moment.observed.nodes, moment.policy
+    former = {
+        name: record
+        for name, record in state.records.items()
+        if name in nodes and nodes[name].uid == record.uid
+    }
+    remembered = {name: record.mishaps for name, record in former.items()}
+    befallen = by_node(remembered, moment.observed, moment.now, policy.crash_window_s)
+    looks = list(_looks(moment, former, _by_subject(moment, befallen)))
+    cases = [look.case for look in looks]
+    ledger = state.ledger.recent(moment.now, policy.eviction_window_s)
+    ledger = _swept(ledger, cases, moment)
+    ledger = with_breakers(ledger, cases, moment.observed, moment.now)
+    breakers = Breakers(ledger.breakers)
+    planner = Planner(moment, ledger, breakers)
+    decisions = planner.decisions(looks)
+    records = _records(moment, former, decisions, befallen)
+    return Step(
+        State(records, planner.budget.ledger),
+        decisions,
+        tuple(crashes.notes(one for those in befallen.values() for one in those)),
+        planner.budget,
+        breakers,
+    )
+
+
+def _by_subject(
+    moment: Moment, befallen: Mapping[str, tuple[Mishap, ...]]
+) -> Mapping[Subject, list[Reading]]:
+    found: dict[Subject, list[Reading]] = defaultdict(list)
+    for one in _readings(moment, befallen):
+        found[one.subject].append(one)
+    return found
+
+
+def _readings(moment: Moment, befallen: Mapping[str, tuple[Mishap, ...]]) -> Iterator[Reading]:
+    """Yield what all signals say, but for nodes that are not Ready: theirs is stale (H3)."""
+    observed, heard = moment.observed, moment.heard
+    for node in observed.nodes.values():
+        if node.ready:
+            yield from conditions.read(node, heard, moment.now)
+            yield from marks.read(node, heard)
+            yield from allocatable.read(node, observed.resources)
+    others = [device_taints.read(observed.devices), pod_status.read(observed)]
+    for those in befallen.values():
+        others += [crashes.read(those), rejected.read(those)]
+    for one in chain.from_iterable(others):
+        node_of = observed.nodes.get(one.subject.node)
+        if node_of is not None and node_of.ready:
+            yield one
+
+
+def _looks(
+    moment: Moment,
+    former: Mapping[str, Record],
+    readings: Mapping[Subject, list[Reading]],
+) -> Iterator[Look]:
+    cases = {case.subject: case for record in former.values() for case in record.cases}
+    for subject in sorted({*cases, *readings}):
+        node = moment.node(subject.node)
+        said = readings.get(subject, []) if node.ready else [_stale(subject)]
+        again = partial(_again, moment, subject)
+        instant = Instant(moment.now, node.boot, moment.policy)
+        look = judged(subject, cases.get(subject), said, again, instant)
+        if look is not None:
+            yield look
+
+
+def _stale(subject: Subject) -> Reading:
+    said = f"node {subject.node} is not Ready, so nothing that it says is new"
+    return Reading(subject, Source.CONDITION, "Ready", Grade.UNKNOWN, said)
+
+
+def _again(moment: Moment, subject: Subject, evidence: Evidence) -> Grade:
+    """Return how evidence reads that no signal repeats: good, or unknown where data is missing."""
+    node, observed = moment.node(subject.node), moment.observed
+    match evidence.source:
+        case Source.CONDITION | Source.PROBE:
+            return conditions.again(node, moment.heard, evidence.name)
+        case Source.ALLOCATABLE:
+            return allocatable.again(node, evidence.name)
+        case Source.DEVICE_TAINT:
+            key = subject.driver, subject.pool, subject.device
+            return device_taints.again(observed.devices, key)
+        case Source.POD_STATUS:
+            return pod_status.again(observed, subject)
+        case Source.TAINT | Source.LABEL | Source.REJECTED | Source.CRASHES:
+            return Grade.GOOD
+
+
+def _swept(ledger: Ledger, cases: list[Case], moment: Moment) -> Ledger:
+    """Return a ledger in which quarantines are those that are there, or are about to be."""
+    marked = {counted_as(case.subject, case.mark) for case in cases if case.mark is not Mark.NONE}
+    quarantined = {
+        subject: at
+        for subject, at in ledger.quarantined.items()
+        if subject in marked
+        or moment.now - at < _SEEN_WITHIN_S
+        or _is_in_place(subject, moment.observed)
+    }
+    for subject in sorted(marked - quarantined.keys()):
+        quarantined[subject] = moment.now
+    return replace(ledger, quarantined=quarantined)
+
+
+def _is_in_place(subject: Subject, observed: Observed) -> bool:
+    node = observed.nodes.get(subject.node)
+    return node is not None and subject.is_node and is_tainted(node)
+
+
+def _records(
+    moment: Moment,
+    former: Mapping[str, Record],
+    decisions: tuple[Decision, ...],
+    befallen: Mapping[str, tuple[Mishap, ...]],
+) -> dict[str, Record]:
+    cases: dict[str, list[Case]] = defaultdict(list)
+    for one in decisions:
+        cases[one.case.subject.node].append(one.case)
+    found = {}
+    for name in sorted({*former, *cases, *befallen}):
+        node = moment.node(name)
+        record = replace(
+            former.get(name, Record(node.uid)),
+            cases=tuple(sorted(cases.get(name, ()), key=lambda case: case.subject)),
+            mishaps=befallen.get(name, ()),
+        )
+        record = labelled(record, node, is_allowed=moment.mode(name) is not Mode.OBSERVE)
+        if not record.is_empty:
+            found[name] = record
+    return found

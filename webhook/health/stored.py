@@ -1,0 +1,168 @@
+"""Records and the ledger as the JSON in which they outlive a process.
+
+Whatever cannot be read counts as not written: a person may have edited it, or another version
+wrote it. Numbers come back exactly as they were.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from webhook.health.cases import Case, Evidence, Mark, Verdict
+from webhook.health.ledger import Eviction, Ledger
+from webhook.health.mishaps import Mishap
+from webhook.health.readings import Grade, Source
+from webhook.health.records import Record, is_worth_writing
+from webhook.health.subjects import Subject
+from webhook.inventory.facts import Json, mapping, mappings
+
+_VERSION = 1
+
+# A node's annotation stays far below what the API server allows for all of them together.
+_MOST_CASES = 256
+
+
+def record_text(record: Record, now: float) -> str:
+    """Return a record as the text of an annotation; "" where nothing of it is worth writing."""
+    cases = [one for one in record.cases if is_worth_writing(one, now)]
+    if not (cases or record.mishaps or record.label or record.label_waived):
+        return ""
+    content = {
+        "version": _VERSION,
+        "uid": record.uid,
+        "cases": [_case_json(one) for one in cases[:_MOST_CASES]],
+        "mishaps": [_mishap_json(one) for one in record.mishaps],
+        "label": record.label,
+        "labelSeen": record.is_label_seen,
+        "labelWaived": record.label_waived,
+    }
+    return json.dumps(_bare(content), sort_keys=True, separators=(",", ":"))
+
+
+def record_of(text: str, node: str) -> Record | None:
+    """Read a node's annotation; None where there is nothing to be read."""
+    try:
+        content = mapping(json.loads(text))
+        return Record(
+            uid=str(content["uid"]),
+            cases=tuple(sorted(_cases(content, node), key=lambda case: case.subject)),
+            mishaps=tuple(_mishaps(content, node)),
+            label=content.get("label") is True,
+            is_label_seen=content.get("labelSeen") is True,
+            label_waived=str(content.get("labelWaived", "")),
+        )
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def ledger_text(ledger: Ledger) -> str:
+    """Return a ledger as text."""
+    content = {
+        "version": _VERSION,
+        "evictions": [[one.pod, one.namespace, one.at] for one in ledger.evictions],
+        "quarantined": [
+            [subject.node, subject.driver, subject.pool, subject.device, at]
+            for subject, at in sorted(ledger.quarantined.items())
+        ],
+        "breakers": dict(ledger.breakers),
+        "resumed": dict(ledger.resumed),
+    }
+    return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def ledger_of(text: str) -> Ledger | None:
+    """Read a ledger; None where there is nothing to be read."""
+    try:
+        content = mapping(json.loads(text))
+        return Ledger(
+            evictions=tuple(
+                Eviction(str(pod), str(namespace), float(at))
+                for pod, namespace, at in content["evictions"]
+            ),
+            quarantined={
+                Subject(node, driver=driver, pool=pool, device=device): float(at)
+                for node, driver, pool, device, at in content["quarantined"]
+            },
+            breakers={str(row): float(at) for row, at in content["breakers"].items()},
+            resumed={str(row): float(at) for row, at in content["resumed"].items()},
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _case_json(case: Case) -> Json:
+    subject = case.subject
+    return _bare(
+        {
+            "resource": subject.resource,
+            "driver": subject.driver,
+            "pool": subject.pool,
+            "device": subject.device,
+            "verdict": case.held.value,
+            "blind": case.is_blind,
+            "since": case.since,
+            "evidence": [
+                [one.source.value, one.name, int(one.grade), one.said, one.at]
+                for one in case.evidence
+            ],
+            "bad": case.bad,
+            "good": case.good,
+            "looked": case.looked,
+            "goodSince": case.good_since,
+            "relapses": case.relapses,
+            "failed": case.failed,
+            "recovered": case.recovered,
+            "boot": case.boot,
+            "mark": case.mark.value,
+            "seen": case.is_seen,
+            "waived": case.waived,
+        }
+    )
+
+
+def _cases(content: Json, node: str) -> Iterator[Case]:
+    for one in mappings(content.get("cases")):
+        resource, driver, pool, device = (
+            str(one.get(part, "")) for part in ("resource", "driver", "pool", "device")
+        )
+        yield Case(
+            Subject(node, resource, driver, pool, device),
+            held=Verdict(one["verdict"]),
+            is_blind=one.get("blind") is True,
+            evidence=tuple(_evidence(one)),
+            boot=str(one.get("boot", "")),
+            mark=Mark(one.get("mark", "")),
+            is_seen=one.get("seen") is True,
+            waived=str(one.get("waived", "")),
+            bad=int(one.get("bad", 0)),
+            good=int(one.get("good", 0)),
+            relapses=int(one.get("relapses", 0)),
+            since=float(one.get("since", 0.0)),
+            looked=float(one.get("looked", 0.0)),
+            good_since=float(one.get("goodSince", 0.0)),
+            failed=float(one.get("failed", 0.0)),
+            recovered=float(one.get("recovered", 0.0)),
+        )
+
+
+def _evidence(case: Json) -> Iterator[Evidence]:
+    for source, name, grade, said, at in case.get("evidence", ()):
+        yield Evidence(Source(source), str(name), Grade(grade), str(said), float(at))
+
+
+def _mishap_json(one: Mishap) -> list[object]:
+    subject = one.subject
+    place = [subject.resource, subject.driver, subject.pool, subject.device]
+    return [one.at, one.source.value, one.program, one.pod, *place]
+
+
+def _mishaps(content: Json, node: str) -> Iterator[Mishap]:
+    for at, source, program, pod, resource, driver, pool, device in content.get("mishaps", ()):
+        subject = Subject(node, str(resource), str(driver), str(pool), str(device))
+        yield Mishap(float(at), Source(source), str(program), str(pod), subject)
+
+
+def _bare(content: Json) -> Json:
+    """Leave out what says nothing."""
+    return {name: value for name, value in content.items() if value not in ("", 0, False, [])}

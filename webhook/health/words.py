@@ -1,0 +1,189 @@
+"""What people are told about health: conditions and Events (semantics H4, H11)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from selection_spec.denial import few
+from selection_spec.health import HealthPolicy, Mode
+from webhook.health.cases import Case, Verdict
+from webhook.health.plan import Decision, HeldBack
+from webhook.health.records import is_reported
+from webhook.health.step import Step
+from webhook.health.subjects import Subject
+from webhook.inventory.conditions import Condition
+from webhook.inventory.problems import counted
+from webhook.terms import HEALTH, HEALTH_BREAKER, HEALTH_BUDGET
+
+MISSING_SIGNALS = (
+    "ResourceSlice taints",
+    "allocatedResourcesStatus of Pods",
+    "extendedResourceClaimStatus of Pods",
+)
+"""What Kubernetes before 1.36 drops by default (H2)."""
+
+FIRST_WITH_ALL = (1, 36)
+"""The first version that has them."""
+
+
+class Reason(StrEnum):
+    """Why an Event was made; the whole list."""
+
+    SUSPECT = "HealthSuspect"
+    FAILED = "HealthFailed"
+    UNKNOWN = "HealthUnknown"
+    RECOVERED = "HealthRecovered"
+    HELD_BACK = "HealthHeldBack"
+    EVICTED = "EvictedFromFailedDevice"
+    REFUSED = "EvictionRefused"
+    KEPT = "KeptOnFailedDevice"
+
+
+_OF_VERDICT = {
+    Verdict.SUSPECT: Reason.SUSPECT,
+    Verdict.FAILED: Reason.FAILED,
+    Verdict.UNKNOWN: Reason.UNKNOWN,
+    Verdict.HEALTHY: Reason.RECOVERED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One thing to be told on an object.
+
+    Attributes:
+        cause: Tells it from other things that are told on the same object.
+        is_bad: Whether it is a warning.
+    """
+
+    reason: Reason
+    cause: str
+    message: str
+    is_bad: bool = True
+
+
+def reported(decisions: Iterable[Decision], now: float) -> tuple[Decision, ...]:
+    """Return the decisions about subjects that people are told of."""
+    return tuple(one for one in decisions if is_reported(one.case, now))
+
+
+def verdicts(decisions: Iterable[Decision], now: float) -> Counter[Verdict]:
+    """Count the subjects that people are told of by verdict."""
+    return Counter(one.case.verdict for one in reported(decisions, now))
+
+
+def of_node(decision: Decision, now: float) -> Iterator[Told]:
+    """Yield what is to be told on a subject's node, once each."""
+    case = decision.case
+    if case.recovered and case.verdict is Verdict.HEALTHY:
+        said = f"{case.subject} is healthy again"
+        yield Told(Reason.RECOVERED, _cause(case), said, is_bad=False)
+    if not is_reported(case, now):
+        return
+    evidence = "; ".join(one.said for one in case.evidence) or "; ".join(decision.look.said)
+    said = f"{case.subject}: {case.verdict}: {evidence}{done(decision)}"
+    yield Told(_OF_VERDICT[case.verdict], _cause(case), said)
+    if decision.is_for_want_of_budget or decision.held_back is HeldBack.BREAKER:
+        why = spent(decision) or decision.held_back.value
+        yield Told(Reason.HELD_BACK, f"{_cause(case)} {why}", f"{case.subject}: {why}")
+
+
+def kept(decision: Decision) -> Iterator[tuple[str, Told]]:
+    """Yield by Pod uid why it stays on what has failed although others would be moved."""
+    if decision.mode is not Mode.EVICT or decision.fence is None:
+        return
+    for holder in decision.holders or ():
+        if holder.why and not holder.pod.leaves:
+            said = f"{decision.case.subject} has failed and this Pod stays there: {holder.why}"
+            yield holder.pod.uid, Told(Reason.KEPT, f"{_cause(decision.case)} {holder.why}", said)
+
+
+def done(decision: Decision) -> str:
+    """Return what was done about a subject, or would be, as the end of a sentence."""
+    if decision.fence is None:
+        return ""
+    fence = decision.fence
+    if fence.is_in_place:
+        said = f"; no new Pod comes there ({fence.by})"
+    elif decision.mode is Mode.OBSERVE:
+        said = f"; mode Observe: a {fence.by} would keep new Pods away"
+    else:
+        said = f"; a {fence.by} is to keep new Pods away"
+    if decision.locked_out:
+        said += f"; beside it these DaemonSets would not come back: {few(decision.locked_out)}"
+    return said
+
+
+def spent(decision: Decision) -> str:
+    """Return which budget is spent, in words; "" where none is."""
+    if decision.held_back is HeldBack.ROW:
+        return decision.held_back.value
+    return "" if decision.spent is None else f"no eviction is left: the {decision.spent.value}'s"
+
+
+def conditions(
+    step: Step, policy: HealthPolicy, missing: Sequence[str], now: float
+) -> tuple[Condition, ...]:
+    """Return the conditions of the table in use."""
+    found = verdicts(step.decisions, now)
+    said = [f"mode {policy.mode}"]
+    said += [f"{row}: {mode}" for row, mode in sorted(policy.row_modes.items())]
+    said += [f"{counted(found[one], 'subject')} {one}" for one in (Verdict.FAILED, Verdict.SUSPECT)]
+    said.append(f"{found[Verdict.UNKNOWN]} Unknown")
+    said += step.notes
+    if missing:
+        said.append(f"this Kubernetes drops by default: {', '.join(missing)}")
+    reason = "SignalsMissing" if missing else "Watching"
+    return (
+        Condition(HEALTH, "True", reason, "; ".join(said)),
+        _budget(step),
+        _breaker(step),
+    )
+
+
+def summary(step: Step, policy: HealthPolicy, now: float) -> dict[str, object]:
+    """Return the numbers of the table's status (H11)."""
+    found = verdicts(step.decisions, now)
+    return {
+        "mode": policy.mode.value,
+        "failed": found[Verdict.FAILED],
+        "suspect": found[Verdict.SUSPECT],
+        "unknown": found[Verdict.UNKNOWN],
+        "quarantined": len(step.state.ledger.quarantined),
+        "evictionsLeft": max(step.budget.evictions_left, 0),
+        "stoppedRows": sorted(step.breakers.rows),
+    }
+
+
+def blind(why: str) -> Condition:
+    """Return that nothing is judged now, and why (H3)."""
+    return Condition(HEALTH, "False", "CannotFollow", f"nothing is judged or done: {why}")
+
+
+def _budget(step: Step) -> Condition:
+    waiting = [one for one in step.decisions if one.is_for_want_of_budget]
+    left = f"{counted(max(step.budget.evictions_left, 0), 'eviction')} left"
+    if not waiting:
+        return Condition(HEALTH_BUDGET, "True", "Left", f"nothing waits; {left}")
+    said = few(f"{one.case.subject} ({spent(one)})" for one in waiting)
+    return Condition(HEALTH_BUDGET, "False", "Spent", f"these wait: {said}; {left}")
+
+
+def _breaker(step: Step) -> Condition:
+    rows = sorted(step.breakers.rows)
+    if not rows:
+        return Condition(HEALTH_BREAKER, "False", "Closed", "no row is stopped")
+    what = "everything is stopped" if step.breakers.stops_all else f"{few(rows)} is stopped"
+    said = (
+        f"{what}: too much failed at once in {few(rows)}, so the sensor is suspected; look at it, "
+        "then: gpuspec health resume"
+    )
+    return Condition(HEALTH_BREAKER, "True", "TooManyAtOnce", said)
+
+
+def _cause(case: Case) -> str:
+    subject: Subject = case.subject
+    return f"{subject.name} {case.verdict} {case.since}"
