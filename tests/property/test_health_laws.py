@@ -19,13 +19,15 @@ from tests.webhook.health.histories import (
     check_free,
     resume,
 )
-from tests.webhook.health.simulated import DRA_ROW, PLUGIN_ROW, Shape
+from tests.webhook.health.simulated import Shape
 
+# What goes wrong happens more often than what mends it.
+_HOW = st.integers(0, 11)
 _EVENTS = st.builds(
     Event,
-    what=st.sampled_from(WHAT),
-    where=st.integers(0, 6),
-    how=st.integers(0, 11),
+    what=st.sampled_from((*WHAT, "condition", "device", "device", "unmark")),
+    where=st.integers(0, 3),
+    how=st.one_of(_HOW, st.integers(0, 1)),
     wait=st.sampled_from((0, 1, 10, 40, 200)),
 )
 
@@ -36,7 +38,7 @@ def policies(draw: st.DrawFn) -> HealthPolicy:
     evictions = draw(st.integers(0, 3))
     return replace(
         POLICY,
-        mode=draw(st.sampled_from((Mode.EVICT, Mode.EVICT, Mode.QUARANTINE, Mode.OBSERVE))),
+        mode=draw(st.sampled_from((*(Mode.EVICT,) * 4, Mode.QUARANTINE, Mode.OBSERVE))),
         bad_observations=draw(st.integers(1, 3)),
         good_observations=draw(st.integers(1, 3)),
         quarantine_percent=draw(st.sampled_from((1, 50, 100))),
@@ -56,12 +58,17 @@ def shapes(draw: st.DrawFn) -> Shape:
         devices=draw(st.sampled_from((1, 2, 3))),
         serves_rules=draw(st.booleans()),
         names_devices=draw(st.booleans()),
-        on_failure=tuple(draw(st.lists(st.sampled_from(("", "", "ignore", "after=1m")), max_size=4))),
+        on_failure=tuple(
+            draw(st.lists(st.sampled_from(("", "", "ignore", "after=1m")), min_size=1, max_size=4))
+        ),
     )
 
 
 histories = st.builds(
-    History, shape=shapes(), policy=policies(), events=st.lists(_EVENTS, max_size=8).map(tuple)
+    History,
+    shape=shapes(),
+    policy=policies(),
+    events=st.lists(_EVENTS, min_size=2, max_size=10).map(tuple),
 )
 
 

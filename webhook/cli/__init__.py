@@ -22,6 +22,7 @@ _VERBS = {
     "controller": "Run the loops that keep a cluster right.",
     "doctor": "Check an installation, and say what is wrong.",
     "explain": "Explain which devices a spec stands for, and why not the others.",
+    "health": "Show what is not healthy in a cluster, and what is done about it.",
     "mutate": "Print manifests as admission would store their Pods.",
     "offers": "Show what a user can ask for here and now.",
     "serve": "Serve the admission webhook over TLS.",

@@ -105,7 +105,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A case, and whether anything speaks against its subject at this moment.
+    """A case, and whether anything more than a warning speaks against its subject at this moment.
 
     Only what is bad now is acted upon; a case that recovers, or that cannot be judged, is not.
     """

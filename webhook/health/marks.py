@@ -17,6 +17,9 @@ def settled(case: Case, observed: Observed) -> Case:
     """
     if case.mark is Mark.NONE:
         return case
+    if case.mark is Mark.RULE and observed.rules is None:
+        # No person did that: Kubernetes has no such rules any more.
+        return replace(case, mark=Mark.NONE, is_seen=False)
     if is_marked(case, observed):
         return case if case.is_seen else replace(case, is_seen=True)
     if case.held is Verdict.HEALTHY:

@@ -38,7 +38,7 @@ def mishaps(observed: Observed) -> Iterator[Mishap]:
     for pod in observed.pods:
         if pod.trouble is None or pod.node not in observed.nodes:
             continue
-        if pod.trouble.rejected:
+        if pod.trouble.rejected and _asks(pod, observed):
             yield _mishap(pod, Source.REJECTED, node_subject(pod.node), pod.trouble.rejected)
         for at in pod.trouble.crashes:
             for subject in held_by(pod, observed):
@@ -68,6 +68,11 @@ def by_node(
         for node, those in found.items()
     }
     return {node: tuple(those) for node, those in recent.items() if those}
+
+
+def _asks(pod: PodFacts, observed: Observed) -> bool:
+    """Tell whether a rejected Pod wanted devices of ours: others' are rejected the same way."""
+    return pod.has_claims or not observed.resources.isdisjoint(pod.devices)
 
 
 def _mishap(pod: PodFacts, source: Source, subject: Subject, at: float) -> Mishap:

@@ -120,11 +120,7 @@ class Planner:
             key=lambda look: (self._mode(look.case) is Mode.OBSERVE, *_turn(look.case)),
         )
         decided = [self._decide(replace(one, case=self._settled(one.case))) for one in in_order]
-        kept = {
-            counted_as(one.case.subject, one.case.mark)
-            for one in decided
-            if one.case.mark is not Mark.NONE and one.case.held is not Verdict.HEALTHY
-        }
+        kept = {one.case.subject.node for one in decided if _needs_taint(one)}
         return tuple(_keeping(one, kept) for one in decided)
 
     def _settled(self, case: Case) -> Case:
@@ -136,7 +132,7 @@ class Planner:
     def _decide(self, look: Look) -> Decision:
         case, mode = look.case, self._mode(look.case)
         if case.held is not Verdict.FAILED:
-            return Decision(look, mode, actions=self._unmarking(case, mode))
+            return self._unmarking(Decision(look, mode))
         fence = fencing(case, self._observed)
         found = Decision(look, mode, fence, self._holders(case))
         if not look.is_bad:
@@ -223,13 +219,19 @@ class Planner:
     def _permit(self, case: Case, pod: PodFacts) -> str:
         return permit(pod, self._observed.jobs, case.failed, self._now).why
 
-    def _unmarking(self, case: Case, mode: Mode) -> tuple[Action, ...]:
-        """Return how to take our mark back: only when healthy, and never in Observe (H10)."""
-        is_over = case.held is Verdict.HEALTHY and not case.is_blind and mode is not Mode.OBSERVE
-        if not is_over or case.mark is Mark.NONE or not is_marked(case, self._observed):
-            return ()
+    def _unmarking(self, found: Decision) -> Decision:
+        """Take our mark back: only when healthy, and never in Observe (H10)."""
+        case = found.case
+        is_over = case.held is Verdict.HEALTHY and not case.is_blind
+        if not is_over or found.mode is Mode.OBSERVE or case.mark is Mark.NONE:
+            return found
+        if not is_marked(case, self._observed):
+            return found
         doing = Doing.UNRULE if case.mark is Mark.RULE else Doing.UNTAINT
-        return (Action(doing, case.subject, mode, why="it is healthy again"),)
+        action = Action(doing, case.subject, found.mode, why="it is healthy again")
+        # What is gone from now on was taken by us: should it fail again at once, no person did it.
+        unseen = replace(case, is_seen=False)
+        return replace(found, look=replace(found.look, case=unseen), actions=(action,))
 
     def _locked_out(self, case: Case) -> tuple[str, ...]:
         node = self._observed.nodes[case.subject.node]
@@ -246,11 +248,18 @@ def _turn(case: Case) -> tuple[float, Subject]:
     return case.failed, case.subject
 
 
-def _keeping(decision: Decision, kept: Collection[Subject]) -> Decision:
+def _needs_taint(decision: Decision) -> bool:
+    """Tell whether a node's taint keeps Pods off a subject, whoever of the node it is for."""
+    case, fence = decision.case, decision.fence
+    is_fence = fence is not None and fence.by is Fence.TAINT
+    return is_fence or (case.mark is Mark.TAINT and case.held is not Verdict.HEALTHY)
+
+
+def _keeping(decision: Decision, kept: Collection[str]) -> Decision:
     """Leave a node's taint there while another subject of the node needs it."""
     needed: Sequence[Action] = [
         one
         for one in decision.actions
-        if one.doing is not Doing.UNTAINT or counted_as(one.subject, Mark.TAINT) not in kept
+        if one.doing is not Doing.UNTAINT or one.subject.node not in kept
     ]
     return replace(decision, actions=tuple(needed))

@@ -104,10 +104,10 @@ def listening(policy: HealthPolicy) -> Listening:
     }
     taints: dict[str, tuple[TaintRule, ...]] = {}
     for taint in (*policy.taints, *TAINTS):
-        if taint.key not in policy.ignored:
+        if taint.key not in policy.ignored or taint in policy.taints:
             taints[taint.key] = (*taints.get(taint.key, ()), taint)
     labels: dict[str, tuple[LabelRule, ...]] = {}
     for label in (*policy.labels, *LABELS):
-        if label.key not in policy.ignored:
+        if label.key not in policy.ignored or label in policy.labels:
             labels[label.key] = (*labels.get(label.key, ()), label)
     return Listening(conditions, taints, labels)

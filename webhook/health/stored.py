@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from math import isfinite
 
 from webhook.health.cases import Case, Evidence, Mark, Verdict
 from webhook.health.ledger import Eviction, Ledger
@@ -21,6 +22,11 @@ _VERSION = 1
 
 # A node's annotation stays far below what the API server allows for all of them together.
 _MOST_CASES = 256
+
+# No count of ours comes near it.
+_MOST = 1_000_000
+
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 def record_text(record: Record, now: float) -> str:
@@ -52,7 +58,7 @@ def record_of(text: str, node: str) -> Record | None:
             is_label_seen=content.get("labelSeen") is True,
             label_waived=str(content.get("labelWaived", "")),
         )
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except _UNREADABLE:
         return None
 
 
@@ -77,17 +83,17 @@ def ledger_of(text: str) -> Ledger | None:
         content = mapping(json.loads(text))
         return Ledger(
             evictions=tuple(
-                Eviction(str(pod), str(namespace), float(at))
+                Eviction(str(pod), str(namespace), _time(at))
                 for pod, namespace, at in content["evictions"]
             ),
             quarantined={
-                Subject(node, driver=driver, pool=pool, device=device): float(at)
+                Subject(str(node), "", str(driver), str(pool), str(device)): _time(at)
                 for node, driver, pool, device, at in content["quarantined"]
             },
-            breakers={str(row): float(at) for row, at in content["breakers"].items()},
-            resumed={str(row): float(at) for row, at in content["resumed"].items()},
+            breakers={str(row): _time(at) for row, at in content["breakers"].items()},
+            resumed={str(row): _time(at) for row, at in content["resumed"].items()},
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except _UNREADABLE:
         return None
 
 
@@ -135,20 +141,20 @@ def _cases(content: Json, node: str) -> Iterator[Case]:
             mark=Mark(one.get("mark", "")),
             is_seen=one.get("seen") is True,
             waived=str(one.get("waived", "")),
-            bad=int(one.get("bad", 0)),
-            good=int(one.get("good", 0)),
-            relapses=int(one.get("relapses", 0)),
-            since=float(one.get("since", 0.0)),
-            looked=float(one.get("looked", 0.0)),
-            good_since=float(one.get("goodSince", 0.0)),
-            failed=float(one.get("failed", 0.0)),
-            recovered=float(one.get("recovered", 0.0)),
+            bad=_count(one.get("bad", 0)),
+            good=_count(one.get("good", 0)),
+            relapses=_count(one.get("relapses", 0)),
+            since=_time(one.get("since", 0.0)),
+            looked=_time(one.get("looked", 0.0)),
+            good_since=_time(one.get("goodSince", 0.0)),
+            failed=_time(one.get("failed", 0.0)),
+            recovered=_time(one.get("recovered", 0.0)),
         )
 
 
 def _evidence(case: Json) -> Iterator[Evidence]:
     for source, name, grade, said, at in case.get("evidence", ()):
-        yield Evidence(Source(source), str(name), Grade(grade), str(said), float(at))
+        yield Evidence(Source(source), str(name), Grade(grade), str(said), _time(at))
 
 
 def _mishap_json(one: Mishap) -> list[object]:
@@ -160,7 +166,29 @@ def _mishap_json(one: Mishap) -> list[object]:
 def _mishaps(content: Json, node: str) -> Iterator[Mishap]:
     for at, source, program, pod, resource, driver, pool, device in content.get("mishaps", ()):
         subject = Subject(node, str(resource), str(driver), str(pool), str(device))
-        yield Mishap(float(at), Source(source), str(program), str(pod), subject)
+        yield Mishap(_time(at), Source(source), str(program), str(pod), subject)
+
+
+def _time(value: object) -> float:
+    """Return a number of seconds as it was written.
+
+    Raises:
+        ValueError: It is none, or one that no clock shows.
+    """
+    if not isinstance(value, int | float) or not isfinite(value):
+        raise ValueError(value)
+    return float(value)
+
+
+def _count(value: object) -> int:
+    """Return a number of observations or relapses.
+
+    Raises:
+        ValueError: It is none, or one that nobody has counted.
+    """
+    if not isinstance(value, int) or not 0 <= value <= _MOST:
+        raise ValueError(value)
+    return value
 
 
 def _bare(content: Json) -> Json:

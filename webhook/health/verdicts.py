@@ -56,7 +56,7 @@ def judged(
     if bad:
         return Look(
             _worse(case or Case(subject, boot=at.boot), bad, at),
-            is_bad=True,
+            is_bad=any(one.grade >= Grade.ERROR for one in bad),
             said=tuple(one.said for one in bad),
         )
     unknown = [one for one in readings if one.grade is Grade.UNKNOWN]
@@ -72,7 +72,8 @@ def judged(
 
 def recovery_s(case: Case, policy: HealthPolicy) -> float:
     """Return for how long a subject has to be good: doubled with every relapse."""
-    return float(min(policy.recovery_s * 2**case.relapses, policy.longest_recovery_s))
+    doubled = policy.recovery_s * 2 ** min(case.relapses, _MOST_RELAPSES)
+    return float(min(doubled, policy.longest_recovery_s))
 
 
 def _afresh(case: Case | None, boot: str) -> Case | None:

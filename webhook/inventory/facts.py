@@ -148,7 +148,7 @@ def _conditions(status: Json) -> tuple[NodeCondition, ...]:
             since=seconds(one.get("lastTransitionTime")),
         )
         for one in mappings(status.get("conditions"))
-        if one.get("type") not in _KUBERNETES_OWN
+        if _text(one.get("type")) not in _KUBERNETES_OWN
     )
 
 

@@ -65,7 +65,7 @@ def _crashes(status: Json) -> Iterator[float]:
             for part in ("state", "lastState"):
                 ended = mapping(mapping(container.get(part)).get("terminated"))
                 code = ended.get("exitCode")
-                if type(code) is int and code != 0 and ended.get("reason") not in _BLAMELESS:
+                if type(code) is int and code != 0 and str(ended.get("reason")) not in _BLAMELESS:
                     yield seconds(ended.get("finishedAt"))
 
 

@@ -57,6 +57,9 @@ _RETRIES = urllib3.Retry(total=1, redirect=0, status=0, other=0, respect_retry_a
 
 _SHOWN_CHARACTERS = 60
 
+# A watch holds one as long as it lasts, and the controller has a dozen besides its loops.
+_CONNECTIONS = 64
+
 
 # What the library puts before its reasons: which connection, or its address in memory.
 _CONNECTION = re.compile(r"^(?:<[^>]*>|HTTPS?Connection(?:Pool)?\([^)]*\)): ")
@@ -257,6 +260,7 @@ def connect(kubeconfig: Path | None = None, context: str | None = None) -> Clust
     """
     configuration = client.Configuration()
     configuration.socket_options = tcp_keepalive_socket_options()
+    configuration.connection_pool_maxsize = _CONNECTIONS
     inside = kubeconfig is None and context is None and "KUBERNETES_SERVICE_HOST" in os.environ
     try:
         if inside:

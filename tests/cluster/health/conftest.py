@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.api import Json
 from tests.cluster.claims.running import called
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import fleet
@@ -19,7 +20,7 @@ from tests.cluster.namespaces import create_namespace, empty_namespace
 _OF_A_POOL = 10
 
 
-def _nodes() -> list[dict[str, object]]:
+def nodes() -> list[Json]:
     """The first nodes of each pool."""
     return [one for one in fleet() if int(one["metadata"]["name"][-3:]) < _OF_A_POOL]
 
@@ -28,7 +29,7 @@ def _nodes() -> list[dict[str, object]]:
 def plane(kubernetes: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Ten nodes of each kind, and SelectionTables as a resource."""
     workdir = tmp_path_factory.mktemp(f"health-{kubernetes}-")
-    with ControlPlane.start(kubernetes, nodes=_nodes(), workdir=workdir) as control_plane:
+    with ControlPlane.start(kubernetes, nodes=nodes(), workdir=workdir) as control_plane:
         tables.install_resource(control_plane.api)
         tables.apply(control_plane.api, tables.example())
         yield control_plane

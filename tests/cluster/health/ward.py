@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
+import httpx
+
 from selection_spec.table import load_table
 from tests.builders import PodBuilder
-from tests.cluster.api import Api, Json, path, wait_until
+from tests.cluster.api import Api, ApiError, Json, path, wait_until
+from tests.cluster.claims.devices import NVIDIA, SLICES
+from tests.cluster.claims.fleet import CLASSES, DRA
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import GPU, MODEL_LABEL
 from tests.cluster.live import tables
@@ -86,6 +90,10 @@ class Ward:
         )
         return wait_pods(self.api, self.namespace, name, replicas)
 
+    def is_old(self) -> bool:
+        """Whether this Kubernetes drops what tells of single devices by default (1.35)."""
+        return self.plane.version == "1.35"
+
     @contextmanager
     def only(self, node: str) -> Iterator[None]:
         """A time in which the other nodes of a node's model take no new Pods."""
@@ -106,6 +114,29 @@ class Ward:
             for one in pods_of(self.api, self.namespace, app)
             if "deletionTimestamp" not in one["metadata"]
         ]
+
+    @contextmanager
+    def without_plugin(self, node: str) -> Iterator[None]:
+        """A time in which a node has no device plugin, only a driver."""
+        at = path("v1", "nodes", node)
+        before = self.api.get(at)["status"]["capacity"][GPU]
+        gone = {"capacity": {GPU: None}, "allocatable": {GPU: None}}
+        self.api.patch(f"{at}/status", {"status": gone})
+        try:
+            yield
+        finally:
+            back = {"capacity": {GPU: before}, "allocatable": {GPU: before}}
+            self.api.patch(f"{at}/status", {"status": back})
+
+    @contextmanager
+    def serving_resource(self) -> Iterator[None]:
+        """A time in which NVIDIA's DeviceClass serves the plugin's resource."""
+        at = f"{CLASSES}/{NVIDIA}"
+        self.api.patch(at, {"spec": {"extendedResourceName": GPU}})
+        try:
+            yield
+        finally:
+            self.api.patch(at, {"spec": {"extendedResourceName": None}})
 
     def condition(self, node: str, kind: str, status: str, reason: str = "Test") -> None:
         """A monitor sets a condition."""
@@ -129,12 +160,47 @@ class Ward:
         """The kubelet tells a Pod of its devices: by id, how they are (KEP-4680)."""
         resources = [{"resourceID": one, "health": health} for one, health in devices.items()]
         (container,) = pod["status"]["containerStatuses"]
-        status = [
-            {**container, "allocatedResourcesStatus": [{"name": name, "resources": resources}]}
-        ]
-        metadata = pod["metadata"]
-        at = path("v1", "pods", metadata["name"], namespace=metadata["namespace"])
-        self.api.patch(f"{at}/status", {"status": {"containerStatuses": status}}, kind="strategic")
+        told = [{"name": name, "resources": resources}]
+        self._containers(pod, {**container, "allocatedResourcesStatus": told})
+
+    def device_taint(self, node: str, device: str, taint: Json | None) -> None:
+        """A DRA driver publishes a device of a node with a taint, or without one."""
+        at = f"{SLICES}/{node}-{NVIDIA}"
+        found = self.api.get(at)
+        for one in found["spec"]["devices"]:
+            if one["name"] == device:
+                one["taints"] = [] if taint is None else [taint]
+        found["spec"]["pool"]["generation"] += 1
+        self.api.replace(at, found)
+
+    def rules(self) -> list[Json]:
+        """The DeviceTaintRules, where there are any."""
+        try:
+            return self.api.list(path(DRA, "devicetaintrules"))
+        except ApiError as error:
+            if error.code != httpx.codes.NOT_FOUND:
+                raise
+            return []
+
+    def crash(self, pod: Json, **fields: object) -> None:
+        """A container of a Pod ends with an error, and its kubelet starts it again."""
+        (container,) = pod["status"]["containerStatuses"]
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        ended = {"exitCode": 1, "reason": "Error", "finishedAt": now, **fields}
+        self._containers(pod, {**container, "lastState": {"terminated": ended}})
+
+    def reject(self, pod: Json) -> None:
+        """The kubelet cannot give a Pod its devices."""
+        status = {
+            "phase": "Failed",
+            "reason": "UnexpectedAdmissionError",
+            "message": "Allocate failed due to rpc error: no such device, which is unexpected",
+            "containerStatuses": [],
+        }
+        self._status(_of_pod(pod), status)
+
+    def _containers(self, pod: Json, container: Json) -> None:
+        self._status(_of_pod(pod), {"containerStatuses": [container]})
 
     def taints(self, node: str) -> list[Json]:
         """A node's taints of ours."""
@@ -144,7 +210,13 @@ class Ward:
     def is_suspect(self, node: str) -> bool:
         """Whether a node has our label."""
         labels = self.api.get(path("v1", "nodes", node))["metadata"]["labels"]
-        return labels.get(HEALTH_LABEL) == "suspect"
+        return bool(labels.get(HEALTH_LABEL) == "suspect")
+
+    def cases(self, node: str) -> list[Json]:
+        """What is written down about a node and its devices."""
+        annotations = self.api.get(path("v1", "nodes", node))["metadata"].get("annotations", {})
+        found: list[Json] = json.loads(annotations.get(VERDICTS_ANNOTATION, "{}")).get("cases", [])
+        return found
 
     def wait(self, condition: Callable[[], object], what: str) -> float:
         """Wait for something; in how many seconds it came."""
@@ -168,6 +240,10 @@ class Ward:
         """Wait until the controller has judged what is there now, twice."""
         self.controller.wait_runs("health", 2)
 
+    def actions(self, **labels: str) -> float:
+        """How many actions the controller has taken, of those with these labels."""
+        return self.controller.total("gpuspec_health_actions_total", **labels)
+
     def told(self) -> str:
         """What the table's status says about health."""
         status = tables.status(self.api)
@@ -180,10 +256,9 @@ class Ward:
 
     def replaced(self, app: str, gone: Sequence[Json], count: int) -> bool:
         """Whether Pods are gone, and as many as before run."""
-        uids = {one["metadata"]["uid"] for one in gone}
         pods = self.pods(app)
         running = [one for one in pods if one["status"].get("phase") == "Running"]
-        return len(running) == count and not uids & {one["metadata"]["uid"] for one in pods}
+        return len(running) == count and not uids(gone) & uids(pods)
 
     def heal(self) -> None:
         """Bring every node back to what it was, and forget what was written down."""
@@ -212,3 +287,13 @@ class Ward:
 
     def _status(self, at: str, status: Json) -> None:
         self.api.patch(f"{at}/status", {"status": status}, kind="strategic")
+
+
+def _of_pod(pod: Json) -> str:
+    metadata = pod["metadata"]
+    return path("v1", "pods", metadata["name"], namespace=metadata["namespace"])
+
+
+def uids(pods: Iterable[Json]) -> set[str]:
+    """Tells Pods from others that have, or had, their names."""
+    return {one["metadata"]["uid"] for one in pods}

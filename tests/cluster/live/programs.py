@@ -165,6 +165,16 @@ class Controller:
         text = httpx.get(f"http://{HOST}:{self.port}/metrics").raise_for_status().text
         return _sample(text, name, labels)
 
+    def total(self, name: str, **labels: str) -> float:
+        """The sum of all series of a name that have these labels."""
+        text = httpx.get(f"http://{HOST}:{self.port}/metrics").raise_for_status().text
+        return sum(
+            sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+            if sample.name == name and labels.items() <= sample.labels.items()
+        )
+
     def wait_runs(self, loop: str, more: int) -> None:
         """Wait until a loop has run so many times more."""
         series = "gpuspec_loop_runs_total"

@@ -19,8 +19,8 @@ from webhook.cli import main
 
 _DEFAULT_TABLE = Path(data.__file__).parent / "default-table.yaml"
 
-# It looks at a whole installation; its own tests have one.
-_ELSEWHERE = {"doctor"}
+# They look at a whole installation; their own tests have one.
+_ELSEWHERE = {"doctor", "health"}
 
 # What the programs before a "|" would print.
 _STDIN = {

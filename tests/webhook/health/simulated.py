@@ -167,11 +167,11 @@ class Simulated:
         if subject.is_node:
             return any(self.conditions[node.name].get(one) == "True" for one in (FATAL, ERROR))
         if subject.resource and not subject.device:
-            return 0 < self._seen(node).allocatable[GPU] < node.capacity[GPU]
+            return 0 < self._allocatable(node) < node.capacity[GPU]
         is_told = (
             self.shape.names_devices
             and node.name not in self.restarting
-            and self._seen(node).allocatable.get(GPU, 1) > 0
+            and (not subject.resource or self._allocatable(node) > 0)
             and any(pod.device == subject and not pod.rejected for pod in self.pods)
         )
         how = self.sick.get(subject)
@@ -179,25 +179,27 @@ class Simulated:
 
     def is_fenced(self, subject: Subject) -> bool:
         """Tell whether no new Pod can come to a subject."""
-        node = self._seen(self.nodes[subject.node])
+        node = self.nodes[subject.node]
         rule = self.rules.get(rule_name(subject))
         return (
             is_tainted(node)
             or (rule is not None and keeps_pods_away(rule.taint))
-            or (bool(subject.resource) and 0 < node.allocatable[GPU] < node.capacity[GPU])
+            or (bool(subject.resource) and 0 < self._allocatable(node) < node.capacity[GPU])
             or (not self.shape.serves_rules and self.sick.get(subject) in _TOLD_OF[2:])
         )
 
     def step(self, policy: HealthPolicy, *, restarts: bool = False) -> Step:
-        """Take one step and obey it; a process that restarts knows only what was written down."""
+        """Plan one step; a process that restarts knows only what was written down."""
         if restarts:
             self.state = remembered(self.nodes, ledger_of(self.ledger) or Ledger())
-        taken = step(Moment(self.observed(), policy, self.now), self.state)
+        return step(Moment(self.observed(), policy, self.now), self.state)
+
+    def obey(self, taken: Step) -> None:
+        """Write down what is to be remembered, do what was planned, and replace Pods."""
         self._write(taken.state)
         for action in taken.actions:
             self._obey(action)
         self._schedule()
-        return taken
 
     def _write(self, state: State) -> None:
         former, self.state, self.ledger = self.state, state, ledger_text(state.ledger)
@@ -265,11 +267,14 @@ class Simulated:
             NodeCondition(type_, status, since=START)
             for type_, status in self.conditions[node.name].items()
         )
-        gone = sum(one.node == node.name and how == WITHHELD for one, how in self.sick.items())
-        whole = node.capacity.get(GPU, 0)
-        allocatable = 0 if node.name in self.restarting else whole - gone
-        counts = {GPU: allocatable} if whole else {}
+        counts = {GPU: self._allocatable(node)} if node.capacity else {}
         return replace(node, conditions=conditions, allocatable=counts)
+
+    def _allocatable(self, node: NodeFacts) -> int:
+        if node.name in self.restarting:
+            return 0
+        gone = sum(one.node == node.name and how == WITHHELD for one, how in self.sick.items())
+        return node.capacity[GPU] - gone
 
     def _slice_devices(self, node: str) -> Iterable[DeviceFacts]:
         for device in self.devices(node):

@@ -66,7 +66,7 @@ def subject_json(decision: Decision, judged: Judged) -> Json:
         "verdict": case.verdict.value,
         "held": case.held.value,
         "since": written(case.since),
-        "recorded": judged.is_recorded(case.subject),
+        "recorded": judged.remembered_case(case.subject) is not None,
         "observations": _observations(decision, judged),
         "evidence": [
             {
@@ -80,9 +80,7 @@ def subject_json(decision: Decision, judged: Judged) -> Json:
         ],
         "said": list(decision.look.said),
         "mark": case.mark.value or None,
-        "fence": None
-        if fence is None
-        else {"by": fence.by.value, "inPlace": fence.is_in_place},
+        "fence": None if fence is None else {"by": fence.by.value, "inPlace": fence.is_in_place},
         "holders": _holders(decision),
         "actions": [_action(one) for one in decision.actions],
         "heldBack": decision.held_back.value or None,

@@ -147,6 +147,4 @@ def _others(node: NodeFacts, moment: Moment, remembered: State) -> Iterator[Sign
     )
     for one in readings:
         if one.subject.node == node.name:
-            yield Signal(
-                one.subject, one.source, one.name, one.grade, one.said, since=one.since
-            )
+            yield Signal(one.subject, one.source, one.name, one.grade, one.said, since=one.since)

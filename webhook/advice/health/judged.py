@@ -112,10 +112,11 @@ class Judged:
         found = (one.case for one in self.step.decisions if one.case.subject == subject)
         return next(found, None)
 
-    def is_recorded(self, subject: Subject) -> bool:
-        """Tell whether the controller has written down that a subject is not healthy."""
+    def remembered_case(self, subject: Subject) -> Case | None:
+        """Return what the controller has written down of a subject; None where it has nothing."""
         record = self.remembered.records.get(subject.node)
-        return record is not None and any(case.subject == subject for case in record.cases)
+        cases = () if record is None else record.cases
+        return next((case for case in cases if case.subject == subject), None)
 
 
 _TURN = {

@@ -10,7 +10,6 @@ from webhook.advice.health.judged import NO_ROW, Judged
 from webhook.advice.health.phrases import lasting
 from webhook.advice.health.subject_text import evidence, headline, measures
 from webhook.advice.words import NOTHING, counted, some, wrapped
-from webhook.health.budget import quarantine_limit
 from webhook.health.cases import Verdict
 from webhook.health.ledger import Ledger
 from webhook.health.plan import Decision
@@ -97,15 +96,12 @@ def _touched(judged: Judged) -> list[str]:
 
 def _quarantine(judged: Judged, row: str) -> str:
     observed, budget = judged.moment.observed, judged.step.budget
-    percent = judged.moment.policy.quarantine_percent
-    said = []
-    for kind, name in ((Kind.NODE, "node"), (Kind.DRA, "device")):
-        size = observed.size(row, kind)
-        if size:
-            limit = quarantine_limit(size, percent)
-            left = max(budget.left(row, kind), 0)
-            said.append(f"{left} of {limit} {name} quarantines left ({counted(size, name)})")
-    return f"{row}: {', '.join(said)}"
+    left = [
+        f"{max(budget.left(row, kind), 0)} more of {counted(observed.size(row, kind), name)}"
+        for kind, name in ((Kind.NODE, "node"), (Kind.DRA, "device"))
+        if observed.size(row, kind)
+    ]
+    return f"{row}: {' and '.join(left)} may be quarantined"
 
 
 def _breakers(judged: Judged) -> Iterator[str]:

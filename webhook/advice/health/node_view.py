@@ -9,7 +9,7 @@ from webhook.advice.health.health_json import about_json, case_times, named, sub
 from webhook.advice.health.heard import Signal, not_there, signals_of
 from webhook.advice.health.judged import NO_ROW, Judged
 from webhook.advice.health.marks_left import MarksLeft
-from webhook.advice.health.phrases import lasting
+from webhook.advice.health.phrases import lasting, since
 from webhook.advice.health.subject_text import evidence, headline, measures
 from webhook.advice.words import NOTHING, counted, wrapped
 from webhook.health.cases import Verdict
@@ -50,7 +50,9 @@ def node_json(node: NodeFacts, judged: Judged) -> Json:
         "nodeMode": judged.moment.mode(node.name).value,
         "ready": node.ready,
         "boot": node.boot,
-        "signals": [_signal_json(one) for one in signals_of(node, judged.moment, judged.remembered)],
+        "signals": [
+            _signal_json(one) for one in signals_of(node, judged.moment, judged.remembered)
+        ],
         "notThere": list(not_there(node, judged.moment)),
         "subjects": [
             {**subject_json(one, judged), **case_times(one.case)} for one in _of(node, judged)
@@ -96,11 +98,11 @@ def _signals(node: NodeFacts, judged: Judged) -> str:
 
 
 def _said(signal: Signal, judged: Judged) -> str:
-    since = f", for {lasting(judged.now - signal.since)}" if signal.since else ""
+    how_long = f", {since(signal.since, judged.now)}" if signal.since else ""
     of = "" if signal.subject.is_node or not signal.subject.device else f"{signal.subject.name}: "
     rule = f"; {signal.rule}" if signal.rule else ""
     heard = "; nobody listens to it" if signal.grade is None else rule
-    return f"{of}{signal.said}{since}{heard}"
+    return f"{of}{signal.said}{how_long}{heard}"
 
 
 def _signal_json(one: Signal) -> Json:
@@ -136,8 +138,6 @@ def _subject(one: Decision, judged: Judged) -> Iterator[str]:
             f"{policy.good_observations} good ones over {lasting(recovery_s(case, policy))}"
         )
         yield wrapped(counts, _INDENT, f"{_INDENT}  ")
-    if case.mark and not case.is_seen and not (one.fence and one.fence.is_in_place):
-        yield wrapped("our mark was not seen there yet", _INDENT)
     if is_reported(case, judged.now):
         for said in measures(one, judged, None):
             yield wrapped(said, _INDENT, f"{_INDENT}  ")

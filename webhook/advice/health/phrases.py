@@ -25,6 +25,11 @@ def lasting(seconds: float) -> str:
     return duration_text(whole)
 
 
+def since(at: float, now: float) -> str:
+    """Return since when something is so: ``for 12m5s``, ``just now``."""
+    return f"for {lasting(now - at)}" if now - at >= 1 else "just now"
+
+
 def deed(action: Action) -> str:
     """Return what an action does, in the imperative."""
     subject, pod = action.subject, action.pod

@@ -8,8 +8,8 @@ from typing import Any
 from selection_spec.health import Mode
 from webhook.advice.health.health_json import about_json, named
 from webhook.advice.health.judged import NO_ROW, Judged
-from webhook.advice.health.phrases import lasting
-from webhook.advice.words import NOTHING, counted, wrapped
+from webhook.advice.health.phrases import since
+from webhook.advice.words import NOTHING, wrapped
 from webhook.health.cases import Case, Verdict
 from webhook.health.mishaps import held_by
 from webhook.health.permits import Permit, permit
@@ -56,7 +56,7 @@ def pod_json(pod: PodFacts, judged: Judged) -> Json:
 
 def subjects_of(pod: PodFacts, judged: Judged) -> tuple[Subject, ...]:
     """Return what a Pod depends on: its devices as far as they can be told, and its node."""
-    if not pod.node or pod.finished:
+    if not pod.node or pod.finished or not _has_devices(pod, judged):
         return ()
     known = tuple(held_by(pod, judged.moment.observed))
     named_ones = {subject.resource for subject in known}
@@ -68,6 +68,13 @@ def subjects_of(pod: PodFacts, judged: Judged) -> tuple[Subject, ...]:
         and resource not in pod.by_claim
     )
     return (*known, *untold, node_subject(pod.node))
+
+
+def _has_devices(pod: PodFacts, judged: Judged) -> bool:
+    observed = judged.moment.observed
+    return bool(
+        not observed.resources.isdisjoint(pod.devices) or observed.holdings.devices.get(pod.uid)
+    )
 
 
 def _place(pod: PodFacts, judged: Judged) -> str:
@@ -84,9 +91,9 @@ def _devices(pod: PodFacts, judged: Judged) -> Iterator[str]:
     for subject in subjects_of(pod, judged):
         case = judged.case_of(subject)
         said = [one.said for one in case.evidence] if case is not None else []
-        since = f", for {lasting(judged.now - case.since)}" if case is not None else ""
+        how_long = f", {since(case.since, judged.now)}" if case is not None and said else ""
         verdict = _verdict(case)
-        line = f"{verdict}: {_held(pod, subject)}{since if said else ''}"
+        line = f"{verdict}: {_held(pod, subject)}{how_long}"
         yield wrapped("; ".join([line, *said]), _INDENT, _INDENT * 2)
     if not subjects_of(pod, judged):
         yield f"{_INDENT}{NOTHING}"
@@ -117,8 +124,8 @@ def _fate(pod: PodFacts, judged: Judged) -> Iterator[str]:
         yield "A failing device would not concern it."
         return
     failed = [one for one in subjects if _held_verdict(judged, one) is Verdict.FAILED]
-    what = f"{counted(len(failed), 'thing')} that it depends on failed" if failed else ""
-    yield f"{what}:" if failed else "If a device of it failed, or its node:"
+    has = "has" if len(failed) == 1 else "have"
+    yield f"{len(failed)} of these {has} failed:" if failed else "If one of these failed:"
     given, mode = _permit(pod, judged), judged.moment.mode(pod.node)
     if pod.leaves:
         yield f"{_INDENT}it is being deleted already"

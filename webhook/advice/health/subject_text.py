@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from selection_spec.health import Mode
 from webhook.advice.health.judged import Judged
-from webhook.advice.health.phrases import deed, fence_name, lasting, progress_said
+from webhook.advice.health.phrases import deed, fence_name, lasting, progress_said, since
 from webhook.advice.words import counted, some
 from webhook.health.actions import Action, Doing
 from webhook.health.budget import Spent
@@ -18,16 +18,14 @@ from webhook.health.plan import Decision, HeldBack, Holder
 _EVIDENCE = 3
 _PODS = 4
 
-_UNKNOWN_HOLDER = (
-    "nobody is evicted from it: no Pod's status tells which of them holds this device"
-)
+_UNKNOWN_HOLDER = "nobody is evicted from it: no Pod's status tells which of them holds this device"
 
 
 def headline(decision: Decision, judged: Judged) -> str:
     """Return what is said of a subject, and since when."""
     case = decision.case
     how = progress_said(case, judged.moment, is_bad=decision.look.is_bad)
-    said = f"{case.subject}, for {lasting(judged.now - case.since)}"
+    said = f"{case.subject}, {since(case.since, judged.now)}"
     return f"{said}: {how}" if how else said
 
 
@@ -36,7 +34,7 @@ def evidence(decision: Decision, judged: Judged, at_most: int | None = _EVIDENCE
     case = decision.case
     shown = case.evidence[:at_most]
     for one in shown:
-        yield f"{one.said}, for {lasting(judged.now - one.at)}"
+        yield f"{one.said}, {since(one.at, judged.now)}"
     if len(case.evidence) > len(shown):
         yield f"and {len(case.evidence) - len(shown)} more"
     if case.is_blind:
@@ -46,7 +44,7 @@ def evidence(decision: Decision, judged: Judged, at_most: int | None = _EVIDENCE
 
 def measures(decision: Decision, judged: Judged, at_most: int | None = _PODS) -> Iterator[str]:
     """Yield what was done about a subject, what would be, and what holds it back."""
-    yield from _done(decision)
+    yield from _done(decision, judged)
     yield from _planned(decision, at_most)
     yield from _held_back(decision, judged)
     yield from _staying(decision, judged, at_most)
@@ -56,16 +54,18 @@ def measures(decision: Decision, judged: Judged, at_most: int | None = _PODS) ->
             f"these DaemonSets would not come back beside it: {out}; give them a toleration of "
             f"{UNHEALTHY.key}, operator Exists"
         )
-    if not judged.is_recorded(decision.case.subject):
+    if judged.remembered_case(decision.case.subject) is None:
         yield "seen by this command only: the controller has not written it down"
 
 
-def _done(decision: Decision) -> Iterator[str]:
-    fence = decision.fence
+def _done(decision: Decision, judged: Judged) -> Iterator[str]:
+    fence, before = decision.fence, judged.remembered_case(decision.case.subject)
+    mark = Mark.NONE if before is None else before.mark
     if fence is not None and fence.is_in_place:
         yield f"done: new Pods are kept away by {fence_name(fence.by)}"
-    elif decision.case.mark is not Mark.NONE and decision.case.is_seen:
-        yield f"done: {_marked(decision.case.mark)} is there"
+    elif mark is not Mark.NONE and decision.case.mark is mark:
+        seen = "is there" if decision.case.is_seen else "was placed, and is not seen there yet"
+        yield f"done: {_marked(mark)} {seen}"
 
 
 def _marked(mark: Mark) -> str:
@@ -113,9 +113,7 @@ def spent_said(spent: Spent, judged: Judged) -> str:
     policy = judged.moment.policy
     window = lasting(policy.eviction_window_s)
     if spent is Spent.NAMESPACE:
-        return (
-            f"their namespace's {policy.evictions_per_namespace} evictions in {window} are spent"
-        )
+        return f"their namespace's {policy.evictions_per_namespace} evictions in {window} are spent"
     return f"all {policy.evictions} evictions in {window} are spent"
 
 

@@ -48,5 +48,6 @@ def read(node: NodeFacts, resources: Iterable[str]) -> Iterator[Reading]:
 
 
 def again(node: NodeFacts, resource: str) -> Grade:
-    """Return how the counts read where they are not bad now."""
-    return Grade.GOOD if withheld(node, resource) is Withheld.NONE else Grade.UNKNOWN
+    """Return how the counts read where they are not bad now; unknown where there are none."""
+    is_well = resource in node.capacity and withheld(node, resource) is Withheld.NONE
+    return Grade.GOOD if is_well else Grade.UNKNOWN

@@ -36,8 +36,17 @@ def read(mishaps: Iterable[Mishap]) -> Iterator[Reading]:
                 f"{len(those)} crashes of {len(programs)} programs on it: "
                 + ", ".join(programs[:_NOTED_DEVICES]),
                 since=min(one.at for one in those),
-                times=len(those) - 1,
+                times=_times(those),
             )
+
+
+def _times(those: list[Mishap]) -> int:
+    """Count crashes from the first one of a second program on."""
+    in_order = sorted(those)
+    first = in_order[0].program
+    return len(in_order) - next(
+        number for number, one in enumerate(in_order) if one.program != first
+    )
 
 
 def notes(mishaps: Iterable[Mishap]) -> Iterator[str]:

@@ -589,11 +589,25 @@ def reserved_under(*daemons: Json) -> Change:
     return change
 
 
+def judged_by(health: Json, *daemons: Json) -> Change:
+    def change(world: World) -> None:
+        world.table["spec"]["health"] = health
+        world.answers[Topic.DAEMON_SETS] = list(daemons)
+
+    return change
+
+
 LOCKED_OUT = (
     "warning: 1 DaemonSet of reserved nodes would not come back to one with our taint "
     "gpuspec.preferred.jp/reserved: kube-system/driver -> give their templates the toleration key: "
     "gpuspec.preferred.jp/reserved, operator: Exists, effect: NoSchedule"
 )
+SICK_LOCKED_OUT = (
+    "warning: 1 DaemonSet of nodes that health may taint would not come back to one with our taint "
+    "gpuspec.preferred.jp/unhealthy: kube-system/driver -> give their templates the toleration "
+    "key: gpuspec.preferred.jp/unhealthy, operator: Exists, effect: NoSchedule"
+)
+NONE_RESERVED = "fine: no node is reserved"
 REMOVE = "remove it from default, defaultRequest and max (a max without a default is one)"
 NO_ADDED = "fine: none adds devices"
 LATE = (
@@ -768,6 +782,59 @@ LAST = "fine: zz-gpuspec is the last that sees new Pods"
             "fine: 1 DaemonSet of reserved nodes, none would be locked out",
         ),
         case(
+            "daemon-set-and-quarantine",
+            "daemonSets",
+            judged_by(
+                {"mode": "Quarantine"},
+                daemon_set("driver", {"key": "gpu-model", "operator": "Exists"}),
+                daemon_set("logs"),  # which the model's own taint keeps away already
+            ),
+            NONE_RESERVED,
+            SICK_LOCKED_OUT,
+        ),
+        case(
+            "daemon-set-and-one-row's-evictions",
+            "daemonSets",
+            judged_by(
+                {"rows": [{"id": "a30-24gb", "mode": "Evict"}]},
+                daemon_set("driver", {"key": "gpu-model", "operator": "Exists"}),
+            ),
+            NONE_RESERVED,
+            SICK_LOCKED_OUT,
+        ),
+        case(
+            "daemon-set-and-another-row's-evictions",
+            "daemonSets",
+            judged_by(
+                {"rows": [{"id": "a100-80gb", "mode": "Evict"}]},
+                daemon_set("driver", {"key": "gpu-model", "operator": "Exists"}),
+            ),
+            NONE_RESERVED,
+        ),
+        case(
+            "daemon-set-and-a-row-that-is-only-observed",
+            "daemonSets",
+            judged_by(
+                {"mode": "Evict", "rows": [{"id": "a30-24gb", "mode": "Observe"}]},
+                daemon_set("driver", {"key": "gpu-model", "operator": "Exists"}),
+            ),
+            NONE_RESERVED,
+        ),
+        case(
+            "daemon-set-that-tolerates-quarantine",
+            "daemonSets",
+            judged_by(
+                {"mode": "Evict"},
+                daemon_set(
+                    "driver",
+                    {"key": "gpu-model", "operator": "Exists"},
+                    {"key": "gpuspec.preferred.jp/unhealthy", "operator": "Exists"},
+                ),
+            ),
+            NONE_RESERVED,
+            "fine: 1 DaemonSet of nodes that health may taint, none would be locked out",
+        ),
+        case(
             "untranslated",
             "pending",
             also(
@@ -807,3 +874,13 @@ def test_a_daemon_set_that_a_reserved_row_locks_out_already_is_named() -> None:
     world.items(Topic.NODES)[0]["spec"]["taints"].append(taint)
     reserved_under(daemon_set("driver", {"key": "gpu-model", "operator": "Exists"}))(world)
     assert findings(world, "daemonSets") == [LOCKED_OUT]
+
+
+@pytest.mark.rule("H7")
+def test_a_daemon_set_that_a_quarantine_locks_out_already_is_named() -> None:
+    world = World()
+    taint = {"key": "gpuspec.preferred.jp/unhealthy", "effect": "NoSchedule"}
+    world.items(Topic.NODES)[0]["spec"]["taints"].append(taint)
+    driver = daemon_set("driver", {"key": "gpu-model", "operator": "Exists"})
+    judged_by({"mode": "Evict"}, driver)(world)
+    assert findings(world, "daemonSets") == [NONE_RESERVED, SICK_LOCKED_OUT]

@@ -1,0 +1,136 @@
+"""A device of a DRA driver dies (semantics H2 d, H7, H8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.api import Json, path
+from tests.cluster.claims.allocated import given
+from tests.cluster.claims.devices import NVIDIA
+from tests.cluster.claims.fleet import (
+    CLASSES,
+    DRA,
+    device_class,
+    fleets_table,
+    publishing,
+    slices_of,
+)
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.fleet import GPU
+from tests.cluster.health.conftest import nodes
+from tests.cluster.health.ward import Ward, uids
+from tests.cluster.pods import node_of
+
+_NODE = "mn2b-a100-000"
+_LOST = {"key": "gpu.nvidia.com/gpu-lost", "effect": "NoSchedule"}
+_HINT = {"key": "gpu.nvidia.com/xid", "value": "31", "effect": "None"}
+
+
+@pytest.fixture(scope="module")
+def driver(plane: ControlPlane) -> Iterator[ControlPlane]:
+    """Every device of the fleet is offered by a driver as well as by the device plugin."""
+    made = device_class()
+    plane.api.create(CLASSES, made)
+    with publishing(plane.api, slices_of(nodes())):
+        yield plane
+    plane.api.delete(f"{CLASSES}/{made['metadata']['name']}")
+
+
+def _three_on_a_node(ward: Ward) -> tuple[list[Json], str]:
+    """Return Pods with claims, and the device of the first."""
+    ward.begin("Evict", fleets_table())
+    with ward.only(_NODE):
+        pods = ward.deployment("web", "gpu-a100", 3)
+    (held,) = given(ward.api, ward.namespace)[pods[0]["metadata"]["name"]]
+    (device,) = held.devices
+    return pods, device
+
+
+@pytest.mark.rule("H2", "H7", "H8")
+def test_the_pod_gets_another_device_when_its_drivers_taint_says_that_it_is_dead(
+    driver: ControlPlane, ward: Ward
+) -> None:
+    pods, device = _three_on_a_node(ward)
+    ward.device_taint(_NODE, device, _LOST)
+    if ward.is_old():  # the API server drops the taint
+        ward.stays(lambda: uids(ward.pods("web")) == uids(pods), seconds=6)
+        return
+    took = ward.wait(lambda: ward.replaced("web", pods[:1], 3), "the Pod to run elsewhere")
+    print(f"\n{driver.version}: running elsewhere {took:.1f} s after the driver's taint")
+    assert took < 10
+    (new,) = (one for one in ward.pods("web") if one["metadata"]["uid"] not in uids(pods))
+    (got,) = given(driver.api, ward.namespace)[new["metadata"]["name"]]
+    assert (node_of(new), got.devices) != (_NODE, (device,))
+    assert uids(pods[1:]) < uids(ward.pods("web"))
+    assert not ward.taints(_NODE)
+    if driver.version == "1.37":  # earlier ones serve no rules by default
+        (rule,) = ward.rules()
+        assert rule["spec"]["taint"]["effect"] == "NoSchedule"
+        assert rule["spec"]["deviceSelector"]["device"] == device
+    ward.device_taint(_NODE, device, None)
+    ward.wait(lambda: not ward.rules() and not ward.is_suspect(_NODE), "our marks to be gone")
+
+
+@pytest.mark.rule("H2", "H8")
+def test_nobody_is_evicted_from_a_device_that_its_driver_only_wonders_about(
+    driver: ControlPlane, ward: Ward
+) -> None:
+    pods, device = _three_on_a_node(ward)
+    ward.device_taint(_NODE, device, _HINT)
+    if not ward.is_old():
+        ward.wait(lambda: ward.is_suspect(_NODE), "the node to be suspect")
+    ward.stays(lambda: uids(ward.pods("web")) == uids(pods), seconds=6)
+    assert ward.actions() == 0
+
+
+@pytest.mark.rule("H7", "H8")
+def test_nobody_is_evicted_from_a_device_that_nothing_fences(
+    driver: ControlPlane, ward: Ward
+) -> None:
+    # Its share of the row is spent on another node, and no driver keeps others away.
+    pods, device = _three_on_a_node(ward)
+    name = "claim:gpuspec-main/gpu"
+    if ward.is_old():
+        ward.resource_health(pods[0], {f"{NVIDIA}/{_NODE}/{device}": "Unhealthy"}, name)
+        ward.stays(lambda: uids(ward.pods("web")) == uids(pods), seconds=6)
+        return
+    ward.use("Quarantine", fleets_table(), budget={"percent": 1})
+    held = given(ward.api, ward.namespace)
+    claim = pods[0]["spec"]["resourceClaims"][0]["name"]
+    for one in pods[:2]:
+        (its,) = held[one["metadata"]["name"]]
+        told = {f"{NVIDIA}/{_NODE}/{its.devices[0]}": "Unhealthy"}
+        ward.resource_health(one, told, f"claim:{claim}")
+    ward.wait(lambda: "wait" in ward.told() and "HealthBudget=False" in ward.told(), "the report")
+    ward.use("Evict", fleets_table(), budget={"percent": 1})
+    ward.wait(
+        lambda: ward.replaced("web", pods[:1], 3) or ward.replaced("web", pods[1:2], 3), "one"
+    )
+    ward.stays(lambda: len(uids(ward.pods("web")) & uids(pods)) == 2, seconds=6)
+
+
+@pytest.mark.rule("H8")
+def test_a_pod_with_an_extended_resource_of_a_driver_runs_elsewhere(
+    driver: ControlPlane, ward: Ward
+) -> None:
+    if ward.is_old():  # the gate is off: there are no such Pods
+        found = ward.api.get(f"{CLASSES}/{NVIDIA}")
+        assert "extendedResourceName" not in found["spec"]
+        return
+    with ward.without_plugin(_NODE), ward.serving_resource():
+        ward.begin("Evict")
+        with ward.only(_NODE):
+            pods = ward.deployment("web", "gpu-a100", 3)
+        claims = {
+            one["metadata"]["ownerReferences"][0]["name"]: one
+            for one in ward.api.list(path(DRA, "resourceclaims", namespace=ward.namespace))
+        }
+        claim = claims[pods[0]["metadata"]["name"]]
+        (result,) = claim["status"]["allocation"]["devices"]["results"]
+        ward.device_taint(_NODE, result["device"], _LOST)
+        took = ward.wait(lambda: ward.replaced("web", pods[:1], 3), "the Pod to run elsewhere")
+        print(f"\n{driver.version}: {GPU} by a driver: running elsewhere after {took:.1f} s")
+        assert took < 10
+        assert uids(pods[1:]) < uids(ward.pods("web"))

@@ -1,0 +1,499 @@
+"""``gpuspec health``: what is not healthy, what is done about it, and what is left (H11)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+import pytest
+import yaml
+from click.testing import Result
+
+from tests.builders import GPU
+from tests.webhook.advice.health.ward import LEDGER, NOW, SERVER, Ward, use_ward
+from tests.webhook.cli.running import answer, run
+from webhook.cli import main
+from webhook.health.cases import Case, Evidence, Mark, Verdict
+from webhook.health.ledger import Eviction, Ledger
+from webhook.health.readings import Grade, Source
+from webhook.health.records import Record
+from webhook.health.subjects import node_subject
+
+pytestmark = pytest.mark.rule("H11")
+
+LOST = {"GPUIsLost": "True"}
+TAINT = {"key": "gpuspec.preferred.jp/unhealthy", "effect": "NoSchedule"}
+SUSPECT = {"gpuspec.preferred.jp/health": "suspect"}
+
+
+def look(monkeypatch: pytest.MonkeyPatch, ward: Ward, *arguments: str) -> Result:
+    use_ward(monkeypatch, ward)
+    result = run("health", *arguments)
+    assert not ward.writes
+    if not arguments:
+        assert all(len(line) <= 80 for line in result.stdout.splitlines())
+    return result
+
+
+def flat(text: str) -> str:
+    """Undo the line breaks of paragraphs."""
+    return " ".join(text.split())
+
+
+def record(node: str, **changes: Any) -> Record:  # noqa: ANN401
+    """What the controller wrote about a node that failed five minutes ago."""
+    evidence = Evidence(
+        Source.CONDITION, "GPUIsLost", Grade.FATAL, "condition GPUIsLost is True", NOW - 310
+    )
+    case = Case(
+        node_subject(node),
+        held=Verdict.FAILED,
+        since=NOW - 300,
+        evidence=(evidence,),
+        bad=3,
+        looked=NOW - 5,
+        failed=NOW - 300,
+        boot="boot",
+    )
+    return Record(f"uid-{node}", (replace(case, **changes),))
+
+
+def quarantined(name: str = "n1", mode: str = "Evict") -> Ward:
+    """A row of five nodes, one of which has failed and has our taint."""
+    marked = record(name, mark=Mark.TAINT, is_seen=True)
+    ward = Ward({"mode": mode}).node(name, bad=LOST, taints=[TAINT], record=marked)
+    for number in range(2, 6):
+        ward.node(f"n{number}")
+    return ward.ledger(Ledger(quarantined={node_subject(name): NOW - 300}))
+
+
+def test_nothing_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = look(monkeypatch, Ward().node("n1").node("n2"))
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        f"{SERVER}, v1.37.2: 2 nodes of table default",
+        "mode Observe",
+        "",
+        "Nothing is wrong with any node or device, as far as it is told.",
+        "",
+        "Budget, once what is next is done",
+        "  evictions: 10 of 10 in 10m are left",
+    ]
+    assert result.stderr == "\n0 Failed, 0 Suspect, 0 Unknown; stopped: none\n"
+
+
+def test_what_has_failed_and_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = quarantined()
+    ward.pod("train-0", "n1").pod("train-1", "n1", owner=None)
+    ward.pod("train-2", "n1")
+    ward.objects["/api/v1/namespaces/ml/pods/train-2"]["metadata"]["deletionTimestamp"] = "now"
+    evicted = Eviction("uid-train-2", "ml", NOW - 20)
+    ward.ledger(Ledger(evictions=(evicted,), quarantined={node_subject("n1"): NOW - 300}))
+    result = look(monkeypatch, ward)
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[3:] == [
+        "v100-16gb",
+        "  Failed  node n1, for 5m",
+        "          - condition GPUIsLost is True (Seen), for 5m10s",
+        "          done: new Pods are kept away by our taint",
+        "            gpuspec.preferred.jp/unhealthy:NoSchedule",
+        "          next: evict ml/train-0",
+        "          stays: ml/train-1: nothing would replace it: it has no owner; it may",
+        "            say gpuspec.preferred.jp/on-device-failure: evict",
+        "          evicted: ml/train-2: it is being deleted",
+        "",
+        "Budget, once what is next is done",
+        "  evictions: 8 of 10 in 10m are left (ml 2)",
+        "  v100-16gb: 0 more of 5 nodes and 8 more of 40 devices may be quarantined",
+    ]
+    assert result.stderr == "\n1 Failed, 0 Suspect, 0 Unknown; stopped: none\n"
+
+
+@pytest.mark.rule("H6")
+def test_in_observe_it_says_what_would_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = Ward({"mode": "Observe"}).node("n1", bad=LOST, record=record("n1"))
+    said = flat(look(monkeypatch, ward.pod("train-0", "n1")).stdout)
+    assert "would: taint node n1 gpuspec.preferred.jp/unhealthy:NoSchedule" in said
+    assert "would: evict ml/train-0" in said
+    assert "done:" not in said
+    assert "next:" not in said
+
+
+@pytest.mark.rule("H6")
+def test_in_quarantine_the_pods_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = quarantined(mode="Quarantine").pod("train-0", "n1").pod("train-1", "n1")
+    said = flat(look(monkeypatch, ward).stdout)
+    stay = "2 Pods stay on it, for mode Quarantine evicts nobody: ml/train-0, ml/train-1"
+    assert stay in said
+
+
+@pytest.mark.rule("H6")
+def test_a_row_of_another_mode_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    health = {"mode": "Evict", "rows": [{"id": "a30-24gb", "mode": "Observe"}]}
+    ward = Ward(health).node("a", "a30-24gb", bad=LOST).node("n", bad=LOST)
+    lines = look(monkeypatch, ward).stdout.splitlines()
+    assert lines[1] == "mode Evict (a30-24gb Observe)"
+    assert "a30-24gb, mode Observe" in lines
+    assert "v100-16gb" in lines
+
+
+def test_what_will_follow_once_no_pod_can_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = Ward({"mode": "Evict"}).node("n1", bad=LOST).pod("train-0", "n1")
+    said = flat(look(monkeypatch, ward).stdout)
+    assert "next: taint node n1 gpuspec.preferred.jp/unhealthy:NoSchedule" in said
+    assert "then, once no new Pod can come: evict ml/train-0" in said
+
+
+def test_what_no_controller_has_written_down_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = flat(look(monkeypatch, Ward().node("n1", bad=LOST)).stdout)
+    assert "Failed node n1, just now" in here
+    assert "seen by this command only: the controller has not written it down" in here
+    written = look(monkeypatch, Ward().node("n1", bad=LOST, record=record("n1")))
+    assert "seen by this command only" not in flat(written.stdout)
+
+
+@pytest.mark.rule("H3")
+def test_a_suspect_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = look(monkeypatch, Ward().node("n1", allocatable=7))
+    said = flat(result.stdout)
+    assert result.exit_code == 0
+    assert f"Suspect some {GPU} of node n1, just now: 1 of 3 bad observations" in said
+    assert f"- 7 of 8 {GPU} are allocatable, just now" in said
+
+
+@pytest.mark.rule("H3")
+def test_a_recovery_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    recovering = record("n1", good=2, good_since=NOW - 60, looked=NOW - 20, relapses=1)
+    ward = Ward().node("n1", bad={"GPUIsLost": "False"}, record=recovering)
+    result = look(monkeypatch, ward)
+    assert result.exit_code == 1
+    assert (
+        "Failed node n1, for 5m: recovering: 3 of 3 good observations, good for 1m of 10m, after "
+        "1 relapse" in flat(result.stdout)
+    )
+
+
+@pytest.mark.rule("H3")
+def test_what_cannot_be_told_is_unknown_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = Ward({"mode": "Evict"}).node("n1", ready="Unknown", record=record("n1"))
+    said = flat(look(monkeypatch, ward).stdout)
+    assert "Unknown node n1, just now: cannot tell, was Failed" in said
+    assert "cannot tell: node n1 is not Ready, so nothing that it says is new" in said
+    assert "held back: data is missing or stale" in said
+
+
+@pytest.mark.rule("H4")
+def test_a_row_whose_share_is_spent_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = quarantined().node("n2", bad=LOST, record=record("n2"))
+    said = flat(look(monkeypatch, ward).stdout)
+    assert "held back: the share of its row that may be quarantined is spent" in said
+
+
+@pytest.mark.rule("H4")
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        ({"evictions": 1}, "evictions wait: all 1 evictions in 10m are spent"),
+        (
+            {"evictionsPerNamespace": 1},
+            "evictions wait: their namespace's 1 evictions in 10m are spent",
+        ),
+    ],
+)
+def test_evictions_that_are_spent_wait(
+    monkeypatch: pytest.MonkeyPatch, budget: dict[str, int], said: str
+) -> None:
+    ward = quarantined().pod("train-0", "n1")
+    table = ward.objects["/apis/gpuspec.preferred.jp/v1alpha1/selectiontables/default"]
+    table["spec"]["health"]["budget"] = budget
+    evicted = Eviction("gone", "ml", NOW - 20)
+    ward.ledger(Ledger(evictions=(evicted,), quarantined={node_subject("n1"): NOW - 300}))
+    assert said in flat(look(monkeypatch, ward).stdout)
+
+
+@pytest.mark.rule("H5")
+def test_a_breaker_is_reason_enough_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = Ward({"mode": "Evict"}).node("n1").ledger(Ledger(breakers={"v100-16gb": NOW - 100}))
+    result = look(monkeypatch, ward)
+    assert result.exit_code == 1
+    assert (
+        "STOPPED: v100-16gb, for 1m40s: too much of it failed within 5 minutes, so the sensor is "
+        "suspected; look at it, then: gpuspec health resume v100-16gb" in flat(result.stdout)
+    )
+    assert result.stderr == "\n0 Failed, 0 Suspect, 0 Unknown; stopped: v100-16gb\n"
+
+
+@pytest.mark.rule("H5")
+def test_two_breakers_stop_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = {"a30-24gb": NOW, "a100-80gb": NOW}
+    ward = Ward({"mode": "Evict"}).node("n1", bad=LOST).ledger(Ledger(breakers=stopped))
+    said = flat(look(monkeypatch, ward).stdout)
+    assert "Several rows have stopped, so nothing is done about any row." in said
+    assert (
+        "held back: the breaker stopped its row; gpuspec health resume a100-80gb a30-24gb" in said
+    )
+
+
+@pytest.mark.rule("H10")
+def test_a_mark_that_a_person_removed_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    marked = record("n1", mark=Mark.TAINT, is_seen=True)
+    ward = Ward({"mode": "Evict"}).node("n1", bad=LOST, record=marked)
+    said = flat(look(monkeypatch, ward).stdout)
+    assert "held back: a person removed our mark, and there is no new evidence since" in said
+
+
+@pytest.mark.rule("H7")
+def test_a_mark_that_is_not_there_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    marked = record("n1", mark=Mark.TAINT)
+    ward = Ward({"mode": "Evict"}).node("n1", bad=LOST, record=marked)
+    said = flat(look(monkeypatch, ward).stdout)
+    assert "done: our taint gpuspec.preferred.jp/unhealthy:NoSchedule was placed, and is" in said
+
+
+@pytest.mark.rule("H7")
+def test_daemon_sets_that_would_not_come_back_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = Ward({"mode": "Quarantine"}).node("n1", bad=LOST)
+    ward.put("/apis/apps/v1/namespaces/kube-system/daemonsets/driver", daemon("driver"))
+    assert (
+        "these DaemonSets would not come back beside it: kube-system/driver; give them a "
+        "toleration of gpuspec.preferred.jp/unhealthy, operator Exists"
+        in flat(look(monkeypatch, ward).stdout)
+    )
+
+
+def daemon(name: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": "kube-system"}, "spec": {"template": {}}}
+
+
+@pytest.mark.rule("H8")
+def test_nobody_is_evicted_where_the_holder_cannot_be_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = replace(
+        record("n1").cases[0],
+        subject=replace(node_subject("n1"), resource=GPU),
+        evidence=(Evidence(Source.ALLOCATABLE, GPU, Grade.ERROR, "7 of 8", NOW - 300),),
+    )
+    ward = Ward({"mode": "Evict"}).node("n1", allocatable=7, record=Record("uid-n1", (case,)))
+    said = flat(look(monkeypatch, ward.pod("train-0", "n1")).stdout)
+    assert "done: new Pods are kept away by its kubelet, which withholds it" in said
+    assert "nobody is evicted from it: no Pod's status tells which of them holds this" in said
+    assert "evict ml/train-0" not in said
+
+
+@pytest.mark.rule("H9")
+@pytest.mark.parametrize(
+    ("retries", "said"),
+    [(6, "next: evict ml/train-0"), (0, "stays: ml/train-0: its Job train would fail for good")],
+)
+def test_jobs_are_looked_at_where_it_matters(
+    monkeypatch: pytest.MonkeyPatch, retries: int, said: str
+) -> None:
+    ward = quarantined().pod("train-0", "n1", owner=("Job", "train"))
+    job = {"metadata": {"name": "train", "uid": "uid-train"}, "spec": {"backoffLimit": retries}}
+    ward.put("/apis/batch/v1/namespaces/ml/jobs/train", job)
+    assert said in flat(look(monkeypatch, ward).stdout)
+
+
+@pytest.mark.rule("H9")
+def test_another_job_of_the_same_name_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = quarantined().pod("train-0", "n1", owner=("Job", "train"))
+    ward.put("/apis/batch/v1/namespaces/ml/jobs/train", {"metadata": {"uid": "another"}})
+    said = flat(look(monkeypatch, ward).stdout)
+    assert "stays: ml/train-0: its Job train cannot be looked at yet" in said
+
+
+@pytest.mark.rule("H10")
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [({"taints": [TAINT]}, True), ({"labels": SUSPECT}, True), ({}, False)],
+)
+def test_marks_that_observe_leaves_behind_are_named(
+    monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], *, named: bool
+) -> None:
+    said = flat(look(monkeypatch, Ward().node("n1", **fields)).stdout)
+    left = (
+        "note: marks of ours are left on n1, which mode Observe neither keeps up nor removes; "
+        "gpuspec health clear n1 removes them"
+    )
+    assert (left in said) is named
+
+
+@pytest.mark.rule("H10")
+def test_marks_of_other_modes_are_no_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "marks of ours are left" not in flat(look(monkeypatch, quarantined()).stdout)
+
+
+@pytest.mark.rule("H2")
+@pytest.mark.parametrize(("minor", "missing"), [(35, True), (36, False), (37, False)])
+def test_signals_that_kubernetes_drops_are_named(
+    monkeypatch: pytest.MonkeyPatch, minor: int, *, missing: bool
+) -> None:
+    said = flat(look(monkeypatch, Ward(minor=minor).node("n1")).stdout)
+    text = (
+        "note: Kubernetes v1.35.2 drops by default: ResourceSlice taints, allocatedResourcesStatus "
+        "of Pods, extendedResourceClaimStatus of Pods"
+    )
+    assert (text in said) is missing
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (
+            "/api/v1/pods",
+            "note: who holds devices, and what befell Pods, cannot be told: you may not list pods",
+        ),
+        (
+            "/apis/apps/v1/daemonsets",
+            "note: which DaemonSets a taint would lock out cannot be told: you may not list "
+            "daemonsets",
+        ),
+        (
+            "/apis/resource.k8s.io/v1/resourceslices",
+            "note: which devices drivers offer and taint cannot be told: you may not list "
+            "resourceslices",
+        ),
+        (
+            "/apis/resource.k8s.io/v1/resourceclaims",
+            "note: which devices claims hold cannot be told: you may not list resourceclaims",
+        ),
+        (
+            "/apis/resource.k8s.io/v1/devicetaintrules",
+            "note: which DeviceTaintRules there are cannot be told: you may not list "
+            "devicetaintrules",
+        ),
+    ],
+)
+def test_what_may_not_be_seen_is_named(
+    monkeypatch: pytest.MonkeyPatch, path: str, said: str
+) -> None:
+    ward = Ward().node("n1")
+    ward.refused.add(("list", path))
+    result = look(monkeypatch, ward)
+    assert result.exit_code == 0
+    assert said in result.stderr.splitlines()
+
+
+def test_a_ledger_that_may_not_be_seen_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = Ward().node("n1")
+    ward.refused.add(("get", LEDGER))
+    assert (
+        "note: what is left of the budget, and what is stopped cannot be told: you may not get "
+        "gpuspec-health" in look(monkeypatch, ward).stderr
+    )
+
+
+def test_a_ledger_that_nobody_can_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = Ward().node("n1").ledger("{")
+    assert (
+        "note: what is left of the budget cannot be told: field ledger of ConfigMap "
+        "gpuspec-system/gpuspec-health cannot be read" in look(monkeypatch, ward).stderr
+    )
+
+
+def test_without_nodes_there_is_nothing_to_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = Ward()
+    ward.refused.add(("list", "/api/v1/nodes"))
+    result = look(monkeypatch, ward)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "the cluster refuses: GET /api/v1/nodes: 403 Forbidden: you may not list nodes; ask an "
+        "admin for this permission\n"
+    )
+
+
+def test_the_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = quarantined().pod("train-0", "n1")
+    use_ward(monkeypatch, ward)
+    found = answer(run("health", "-o", "json"), 1)
+    assert (found["server"], found["kubernetes"], found["mode"]) == (SERVER, "v1.37.2", "Evict")
+    assert found["at"] == "2026-06-01T12:00:00Z"
+    (subject,) = found["subjects"]
+    assert subject == {
+        "node": "n1",
+        "kind": "node",
+        "device": None,
+        "rows": ["v100-16gb"],
+        "mode": "Evict",
+        "verdict": "Failed",
+        "held": "Failed",
+        "since": "2026-06-01T11:55:00Z",
+        "recorded": True,
+        "observations": {
+            "bad": 3,
+            "badWanted": 3,
+            "good": 0,
+            "goodWanted": 3,
+            "goodSince": None,
+            "recoverySeconds": 300,
+            "relapses": 0,
+        },
+        "evidence": [
+            {
+                "source": "NodeCondition",
+                "name": "GPUIsLost",
+                "grade": "Fatal",
+                "said": "condition GPUIsLost is True (Seen)",
+                "since": "2026-06-01T11:54:50Z",
+            }
+        ],
+        "said": ["condition GPUIsLost is True (Seen)"],
+        "mark": "taint",
+        "fence": {"by": "node taint", "inPlace": True},
+        "holders": [{"pod": "ml/train-0", "stays": None}],
+        "actions": [
+            {
+                "do": "evict",
+                "node": "n1",
+                "kind": "node",
+                "device": None,
+                "pod": "ml/train-0",
+                "effect": None,
+            }
+        ],
+        "heldBack": None,
+        "spent": None,
+        "lockedOut": [],
+    }
+    assert found["budget"]["evictionsLeft"] == 9
+    assert found["budget"]["rows"] == [
+        {
+            "id": "v100-16gb",
+            "nodes": {"count": 5, "quarantineLimit": 1, "quarantinesLeft": 0},
+            "devices": {"count": 40, "quarantineLimit": 8, "quarantinesLeft": 8},
+        }
+    ]
+    assert (found["breakers"], found["stopsAll"], found["marksLeft"]) == ([], False, [])
+
+
+def test_the_yaml_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_ward(monkeypatch, quarantined())
+    found = answer(run("health", "-o", "json"), 1)
+    assert yaml.safe_load(run("health", "-o", "yaml").stdout) == found
+
+
+def test_options_before_a_sub_command_are_refused() -> None:
+    result = run("health", "--context", "c", "-o", "json", "explain", "n1")
+    assert result.exit_code == 2
+    assert "put --context, --output behind explain: gpuspec health explain …" in result.stderr
+
+
+def _commands(command: click.Command, name: str) -> list[tuple[str, click.Command]]:
+    found = [(name, command)]
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for verb in command.list_commands(context):
+            below = command.get_command(context, verb)
+            assert below is not None
+            found += _commands(below, f"{name} {verb}")
+    return found
+
+
+def test_every_verb_shows_examples_of_itself() -> None:
+    health = main.get_command(click.Context(main), "health")  # type: ignore[attr-defined]
+    commands = _commands(health, "gpuspec health")
+    assert len(commands) == 5
+    for name, command in commands:
+        assert f"  {name}" in (command.epilog or "")

@@ -1,0 +1,179 @@
+"""Histories: what ``kubectl get … -w -o json --output-watch-events`` has printed, read back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from selection_spec.documents import load_manifests
+from selection_spec.errors import DocumentError, Problem
+from webhook.advice.health.replica import KINDS, Change, Event
+from webhook.inventory.facts import Json, mapping
+from webhook.inventory.times import seconds
+
+_SPACE = re.compile(r"\s*")
+# kubectl begins every document at the beginning of a line; what it indents is part of one.
+_NEXT = re.compile(r"^\{", re.MULTILINE)
+
+_HINT = "record it with: kubectl get nodes -o json -w --output-watch-events"
+_CHANGES = tuple(one.value for one in Change)
+
+# Behind the event before, where an object tells no time that would be later.
+_NO_TIME_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A document as it stands in the file, and its first line."""
+
+    value: Any
+    line: int
+
+
+def events_of(text: bytes) -> tuple[Event, ...]:
+    """Read a history: documents of JSON one behind the other, or of YAML.
+
+    Raises:
+        DocumentError: With every problem, each with its line.
+    """
+    problems: list[Problem] = []
+    documents = list(_documents(text, problems))
+    told = []
+    for one in documents:
+        found = list(_problems(one))
+        problems += found
+        if not found:
+            told.append(one.value)
+    if not documents and not problems:
+        problems.append(Problem("the history has no events", hint=_HINT, line=1, column=1))
+    if problems:
+        raise DocumentError(sorted(problems, key=lambda problem: problem.line))
+    return tuple(_timed(told))
+
+
+def merged(histories: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:
+    """Return the events of several histories in the order of time."""
+    return tuple(sorted((one for those in histories for one in those), key=lambda one: one.at))
+
+
+def _documents(text: bytes, problems: list[Problem]) -> Iterator[_Read]:
+    if text.lstrip().startswith(b"{"):
+        yield from _json_documents(text.decode(errors="replace"), problems)
+        return
+    try:
+        for one in load_manifests(text):
+            yield _Read(one.value, one.line)
+    except DocumentError as error:
+        problems += error.problems
+
+
+def _json_documents(text: str, problems: list[Problem]) -> Iterator[_Read]:
+    decoder = json.JSONDecoder()
+    at, line, counted_to = _end_of_space(text, 0), 1, 0
+    while at < len(text):
+        line += text.count("\n", counted_to, at)
+        counted_to = at
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (json.JSONDecodeError, RecursionError) as error:
+            problems.append(_no_json(error, line))
+            further = _NEXT.search(text, at + 1)
+            end = len(text) if further is None else further.start()
+        else:
+            yield _Read(value, line)
+        at = _end_of_space(text, end)
+
+
+def _end_of_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return at if found is None else found.end()
+
+
+def _no_json(error: json.JSONDecodeError | RecursionError, line: int) -> Problem:
+    if isinstance(error, json.JSONDecodeError):
+        said = f"is no JSON: {error.msg}; its document begins at line {line}"
+        return Problem(said, hint=_HINT, line=error.lineno, column=error.colno)
+    return Problem("is nested too deeply", hint=_HINT, line=line, column=1)
+
+
+def _problems(document: _Read) -> Iterator[Problem]:
+    event = document.value
+    if not isinstance(event, dict):
+        yield _problem(document, "", "is no event: it is no mapping")
+        return
+    if "type" not in event and "kind" in event:
+        said = f"is a {event['kind']}, not an event about one"
+        yield _problem(document, "", said, "add --output-watch-events to the kubectl that records")
+        return
+    if event.get("type") not in _CHANGES:
+        said = f"{event.get('type')!r} is none of {', '.join(_CHANGES)}"
+        yield _problem(document, "type", said)
+    if "at" in event and not seconds(event["at"]):
+        said = f"{event['at']!r} is no time"
+        yield _problem(
+            document, "at", said, "write one such as 2026-06-01T12:00:00Z, or leave it out"
+        )
+    yield from _object_problems(document, event.get("object"))
+
+
+def _object_problems(document: _Read, content: object) -> Iterator[Problem]:
+    if not isinstance(content, dict):
+        yield _problem(document, "object", "is no object")
+        return
+    kind = content.get("kind")
+    if kind not in KINDS:
+        yield _problem(document, "object.kind", f"{kind!r} is none of {', '.join(KINDS)}")
+    name = mapping(content.get("metadata")).get("name")
+    if not isinstance(name, str) or not name:
+        yield _problem(document, "object.metadata.name", "is missing")
+
+
+def _problem(document: _Read, path: str, said: str, hint: str = _HINT) -> Problem:
+    return Problem(said, path=path, hint=hint, line=document.line, column=1)
+
+
+def _timed(told: list[Json]) -> Iterator[Event]:
+    """Yield the events with their times.
+
+    Those that a history begins with are what was there, and so of one moment. Later ones are of
+    the newest time that the object tells, if that is not before the event before.
+    """
+    first = _first_of_all(told)
+    begin = max((_newest(event["object"]) for event in told[:first]), default=0.0)
+    last = 0.0
+    for number, event in enumerate(told):
+        at = seconds(event.get("at")) or (begin if number < first else 0.0)
+        if not at:
+            newest = _newest(event["object"])
+            at = newest if newest >= last and newest else last + _NO_TIME_S
+        last = at
+        yield Event(at, Change(event["type"]), event["object"]["kind"], event["object"])
+
+
+def _first_of_all(told: list[Json]) -> int:
+    """Return how many events at the beginning tell of what was there, without a time."""
+    for number, event in enumerate(told):
+        if event["type"] != Change.ADDED or "at" in event:
+            return number
+    return len(told)
+
+
+def _newest(content: Json) -> float:
+    """Return the newest time that an object tells of itself; 0 where it tells none."""
+    created = seconds(mapping(content.get("metadata")).get("creationTimestamp"))
+    return max([created, *_times(content.get("status"))])
+
+
+def _times(value: object) -> list[float]:
+    """Return all times that a status tells, wherever in it."""
+    if isinstance(value, str):
+        at = seconds(value)
+        return [at] if at else []
+    if isinstance(value, dict):
+        return [at for one in value.values() for at in _times(one)]
+    if isinstance(value, list):
+        return [at for one in value for at in _times(one)]
+    return []

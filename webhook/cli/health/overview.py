@@ -1,0 +1,46 @@
+"""``gpuspec health`` itself: all that is not healthy in a cluster."""
+
+from __future__ import annotations
+
+import click
+
+from webhook.advice.health.health_json import as_json
+from webhook.advice.health.judged import Judged
+from webhook.advice.health.listing import listing, summary
+from webhook.cli.health.reading import look
+from webhook.cli.outputs import json_text, styled, yaml_text
+from webhook.health.cases import Verdict
+from webhook.settings import ClusterPlace
+
+_COLOURS = {
+    Verdict.HEALTHY: "green",
+    Verdict.SUSPECT: "yellow",
+    Verdict.FAILED: "red",
+    Verdict.UNKNOWN: "cyan",
+}
+
+
+def overview(place: ClusterPlace, namespace: str, table_name: str, output: str) -> int:
+    """Print the report and return the exit status."""
+    judged = look(place, namespace, table_name).judged
+    show(judged, output)
+    return 1 if judged.is_bad else 0
+
+
+def show(judged: Judged, output: str) -> None:
+    """Print the report as was asked for."""
+    if output == "text":
+        click.echo(listing(judged, coloured))
+        click.echo(f"\n{summary(judged)}", err=True)
+    else:
+        echo_value(as_json(judged), output)
+
+
+def echo_value(value: object, output: str) -> None:
+    """Print a value as JSON or YAML."""
+    click.echo(json_text(value) if output == "json" else yaml_text([value]), nl=output == "json")
+
+
+def coloured(verdict: Verdict, text: str) -> str:
+    """Return a text in its verdict's colour, where that is wanted."""
+    return styled(text, fg=_COLOURS[verdict])

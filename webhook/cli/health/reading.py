@@ -1,0 +1,286 @@
+"""What the verbs about health read of a cluster; nothing is written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from selection_spec.table import Table
+from webhook.advice.health.judged import About, Judged
+from webhook.advice.health.marks_left import marks_left
+from webhook.cli.cluster import asked, served_table
+from webhook.cli.saved import progress
+from webhook.health.gather import Facts, Homes, devices_of, remembered
+from webhook.health.ledger import Ledger
+from webhook.health.moment import Moment
+from webhook.health.observed import Devices, Holdings
+from webhook.health.permits import jobs_needed
+from webhook.health.records import State
+from webhook.health.step import step
+from webhook.health.stored import ledger_of
+from webhook.health.words import FIRST_WITH_ALL, MISSING_SIGNALS
+from webhook.inventory.claim_facts import claim_facts
+from webhook.inventory.daemon_facts import daemon_facts
+from webhook.inventory.facts import Json, NodeFacts, mapping, node_facts
+from webhook.inventory.job_facts import JobFacts, job_facts
+from webhook.inventory.matching import Matcher
+from webhook.inventory.pod_facts import PodFacts, pod_facts
+from webhook.inventory.rule_facts import RuleFacts, rule_facts
+from webhook.inventory.slice_facts import slice_facts
+from webhook.settings import ClusterPlace
+from webhook.terms import (
+    CLAIMS_PATH,
+    DRA_GROUP,
+    HEALTH_OBJECT,
+    LEDGER_FIELD,
+    RULE_VERSIONS,
+    RULES_RESOURCE,
+    SLICES_PATH,
+)
+
+if TYPE_CHECKING:
+    from webhook.kube.cluster import Cluster
+
+NODES = "/api/v1/nodes"
+"""Where the API server has nodes."""
+
+_PODS = "/api/v1/pods"
+_DAEMON_SETS = "/apis/apps/v1/daemonsets"
+
+# Of one answer: a list of a large cluster takes its time.
+_PATIENCE_S = 10.0
+
+# Pods that are on a node; the others hold nothing.
+_ON_NODES = "spec.nodeName!="
+
+_Kept = TypeVar("_Kept")
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What bears marks of ours, and where rules are served; None where they are not."""
+
+    nodes: dict[str, NodeFacts]
+    devices: Devices
+    rules: tuple[RuleFacts, ...] | None
+    rules_path: str | None
+
+
+class Reader:
+    """Reads a cluster; what may not be seen is noted, and left out.
+
+    Args:
+        cluster: Which one.
+
+    Attributes:
+        unseen: What could not be looked at, and why: a sentence each.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.unseen: list[str] = []
+
+    def marked(self) -> Marked:
+        """Read nodes, devices and rules.
+
+        Raises:
+            ApiError: The nodes cannot be seen.
+        """
+        nodes = {one.name: one for one in map(node_facts, self.cluster.items(NODES))}
+        slices = self.listed(SLICES_PATH, slice_facts, "which devices drivers offer and taint")
+        path, rules = self._rules()
+        return Marked(nodes, devices_of(slices), rules, path)
+
+    def facts(self, marked: Marked) -> Facts:
+        """Read who holds what, too."""
+        claims = self.listed(CLAIMS_PATH, claim_facts, "which devices claims hold")
+        daemons = self.listed(_DAEMON_SETS, daemon_facts, "which DaemonSets a taint would lock out")
+        return Facts(
+            nodes=marked.nodes,
+            pods=self._pods(),
+            devices=marked.devices,
+            holdings=Holdings(claims),
+            rules=marked.rules,
+            daemons=daemons,
+        )
+
+    def jobs(self, pods: Iterable[PodFacts]) -> dict[str, JobFacts]:
+        """Read the Jobs of Pods, by uid; those that are gone are left out."""
+        found = {}
+        for namespace, name, uid in sorted(jobs_needed(tuple(pods))):
+            path = f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}"
+            job = self.object(path, f"whether Job {namespace}/{name} would live on")
+            if job is not None and mapping(job.get("metadata")).get("uid") == uid:
+                found[uid] = job_facts(job)
+        return found
+
+    def ledger(self, namespace: str) -> Ledger:
+        """Read what was done lately; an empty one where nothing was, or that cannot be seen."""
+        path = ledger_path(namespace)
+        text = ledger_text_of(self.object(path, "what is left of the budget, and what is stopped"))
+        ledger = ledger_of(text) if text else Ledger()
+        if ledger is None:
+            self.unseen.append(
+                f"what is left of the budget cannot be told: field {LEDGER_FIELD} of ConfigMap "
+                f"{namespace}/{HEALTH_OBJECT} cannot be read"
+            )
+        return ledger or Ledger()
+
+    def object(self, path: str, what: str) -> Json | None:
+        """Return an object; None where there is none, or it may not be seen.
+
+        Args:
+            path: Its path.
+            what: What cannot be told without it.
+        """
+        from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see webhook.cli.cluster
+
+        try:
+            return self.cluster.get(path)
+        except ApiError as error:
+            self._note(error, what)
+            return None
+
+    def listed(
+        self, path: str, keep: Callable[[Json], _Kept | None], what: str
+    ) -> tuple[_Kept, ...]:
+        """Return what is kept of a list; nothing where there is no such kind, or it is unseen."""
+        from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see webhook.cli.cluster
+
+        try:
+            return tuple(one for one in map(keep, self.cluster.items(path)) if one is not None)
+        except ApiError as error:
+            self._note(error, what)
+            return ()
+
+    def pod(self, namespace: str, name: str) -> PodFacts | None:
+        """Read one Pod; None where there is none, or it may not be seen."""
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+        found = self.object(path, f"what becomes of Pod {namespace}/{name}")
+        return None if found is None else pod_facts(found)
+
+    def _note(self, error: Exception, what: str) -> None:
+        """Note what is forbidden; what is not there is nothing to tell.
+
+        Raises:
+            ApiError: It is neither.
+        """
+        from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see webhook.cli.cluster
+
+        if not isinstance(error, ApiError) or not (error.is_not_found or error.is_forbidden):
+            raise error
+        if error.is_forbidden:
+            self.unseen.append(f"{what} cannot be told: {error.message}")
+
+    def _pods(self) -> tuple[PodFacts, ...]:
+        from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see webhook.cli.cluster
+
+        try:
+            pods = self.cluster.items(_PODS, fieldSelector=_ON_NODES)
+            with progress(pods, "Reading Pods") as bar:
+                return tuple(facts for facts in map(pod_facts, bar) if _holds(facts))
+        except ApiError as error:
+            self._note(error, "who holds devices, and what befell Pods,")
+            return ()
+
+    def _rules(self) -> tuple[str | None, tuple[RuleFacts, ...] | None]:
+        from webhook.kube.versions import served_path  # noqa: PLC0415 -- see webhook.cli.cluster
+
+        path = served_path(self.cluster, DRA_GROUP, RULE_VERSIONS, RULES_RESOURCE)
+        if path is None:
+            return None, None
+        return path, self.listed(path, rule_facts, "which DeviceTaintRules there are")
+
+
+def ledger_path(namespace: str) -> str:
+    """Return where the ConfigMap with what was done lately is."""
+    return f"/api/v1/namespaces/{namespace}/configmaps/{HEALTH_OBJECT}"
+
+
+def ledger_text_of(config_map: Json | None) -> str:
+    """Return the ledger as it is written in the ConfigMap; "" where there is none."""
+    text = mapping(mapping(config_map).get("data")).get(LEDGER_FIELD)
+    return text if isinstance(text, str) else ""
+
+
+def _holds(pod: PodFacts) -> bool:
+    """Tell whether a Pod holds devices, or tells of trouble with them."""
+    return bool(pod.devices) or pod.has_claims or pod.trouble is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person asks about: a Pod, unless a node has this name.
+
+    Attributes:
+        node: The node's name; "" where only a Pod is meant.
+        pod: Namespace and name of the Pod.
+    """
+
+    node: str
+    pod: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A cluster that was judged, and what was asked about: a node, a Pod, or nothing."""
+
+    judged: Judged
+    node: NodeFacts | None = None
+    pod: PodFacts | None = None
+
+
+def look(
+    place: ClusterPlace, namespace: str, table_name: str, wanted: Wanted | None = None
+) -> Looked:
+    """Read a cluster, and judge it once.
+
+    Args:
+        place: Which cluster.
+        namespace: Where gpuspec is installed.
+        table_name: The SelectionTable in use.
+        wanted: What a person asks about.
+
+    Raises:
+        UnreadableError: It does not answer, or its nodes or its table may not be seen.
+    """
+    from webhook.kube.versions import server_version  # noqa: PLC0415 -- see webhook.cli.cluster
+
+    with asked(place) as connected:
+        reader = Reader(connected.with_patience(_PATIENCE_S))
+        version = server_version(reader.cluster)
+        kubernetes = str(reader.cluster.get("/version").get("gitVersion"))
+        table = served_table(reader.cluster, table_name).table
+        marked = reader.marked()
+        node = marked.nodes.get(wanted.node) if wanted is not None else None
+        pod = reader.pod(*wanted.pod) if wanted is not None and node is None else None
+        facts = reader.facts(marked)
+        state = remembered(marked.nodes, reader.ledger(namespace))
+        moment = _moment(table, facts, time.time())
+        facts = replace(facts, jobs=reader.jobs((*_holding(moment, state), *_those(pod))))
+        missing = () if version >= FIRST_WITH_ALL else MISSING_SIGNALS
+        unseen = tuple(reader.unseen)
+        about = About(reader.cluster.server, kubernetes, namespace, missing, unseen)
+    for text in about.unseen:
+        click.echo(f"note: {text}", err=True)
+    marks = marks_left(marked.nodes, marked.devices, marked.rules)
+    judged = Judged.of(about, table, _moment(table, facts, moment.now), state, marks)
+    return Looked(judged, node, pod)
+
+
+def _moment(table: Table, facts: Facts, now: float) -> Moment:
+    return Moment(Homes(table, Matcher(table)).observed(facts), table.health, now)
+
+
+def _holding(moment: Moment, state: State) -> Iterable[PodFacts]:
+    """Yield the Pods that hold what has failed."""
+    for one in step(moment, state).decisions:
+        yield from (holder.pod for holder in one.holders or ())
+
+
+def _those(pod: PodFacts | None) -> Iterable[PodFacts]:
+    return () if pod is None else (pod,)
