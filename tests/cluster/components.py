@@ -23,6 +23,8 @@ class Options:
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     extra_flags: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Program name to flags, put last: a single-valued flag that is given twice takes these."""
+    jobs_run_on: bool = False
+    """Whether the Pods of Jobs run for ever, instead of completing at once."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from tests.cluster.ports import free_ports
 from tests.cluster.processes import Process
 
 _START_SECONDS = 90.0
+_COMPLETES = "pod-complete.yaml"
 # Longer than anybody plays; nothing renews it, as a kubelet would.
 _TOKEN_SECONDS = 24 * 3600
 _FIRST = ("etcd", "kube-apiserver")
@@ -49,7 +50,11 @@ class ControlPlane:
         self.ca_file = self._layout.ca_file
         self.kubeconfig = self._layout.kubeconfig
         self.kubectl = Kubectl(binaries.kubectl, self.kubeconfig)
-        stages = sorted(binaries.stages.glob("*.yaml"))
+        stages = [
+            stage
+            for stage in sorted(binaries.stages.glob("*.yaml"))
+            if not (options.jobs_run_on and stage.name == _COMPLETES)
+        ]
         self._components = {c.name: c for c in components(self._layout, options, stages)}
         self.processes = {
             name: Process(

@@ -15,7 +15,7 @@ import yaml
 
 from tests.contract.kustomize import MANIFESTS, REPOSITORY
 
-IN_A_CLUSTER = re.compile(r"kubectl |gpuspec (offers|doctor)|.* --cluster")
+IN_A_CLUSTER = re.compile(r"kubectl |gpuspec (offers|doctor|health(?! simulate))|.* --cluster")
 
 _BIN = Path(sysconfig.get_path("scripts"))
 
@@ -28,6 +28,7 @@ _FILES = {
     "Kustomization": f"{_MINE}/kustomization.yaml",
 }
 _TABLES = {"claims": "claims.yaml"}
+_HISTORY = "nodes.events"
 
 TEXT = (REPOSITORY / "README.md").read_text()
 
@@ -36,6 +37,11 @@ def commands() -> list[str]:
     """Every line of every shell block, each once."""
     lines = [line for kind, body in _blocks() if kind == "sh" for line in body.splitlines()]
     return list(dict.fromkeys(line for line in lines if line))
+
+
+def documents() -> list[Any]:
+    """Every block of YAML, read; parts of documents among them."""
+    return [yaml.safe_load(body) for kind, body in _blocks() if kind == "yaml"]
 
 
 def _blocks() -> list[tuple[str, str]]:
@@ -49,6 +55,8 @@ def write_files(folder: Path) -> None:
     shutil.copytree(MANIFESTS, folder / "manifests", dirs_exist_ok=True, ignore=ours)
     (folder / _MINE).mkdir(exist_ok=True)
     for kind, body in _blocks():
+        if kind == "json":
+            (folder / _HISTORY).write_text(body)
         document = yaml.safe_load(body) if kind == "yaml" else None
         if isinstance(document, dict) and document.get("kind") in _FILES:
             (folder / _file_of(document)).write_text(body)

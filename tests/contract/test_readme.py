@@ -16,7 +16,7 @@ import yaml
 from tests.contract.kustomize import REPOSITORY, build
 from tests.contract.readme import IN_A_CLUSTER, TEXT, commands, run
 
-_ASKING = re.compile(r"gpuspec (explain|mutate|table lint|table show) ")
+_ASKING = re.compile(r"gpuspec (explain|mutate|table lint|table show|health simulate) ")
 
 # Shown elsewhere: `make test` is what runs this test, `make play` has a test in tests/cluster.
 _ELSEWHERE = {"make test", "make play"}
@@ -93,7 +93,7 @@ def test_the_overlay_builds_with_the_readers_image(folder: Path) -> None:
     assert images == {"registry.example/gpuspec:0.1.0"}
 
 
-_SAYING = ("loop_metrics", "certificates", "claim_metrics")
+_SAYING = ("loop_metrics", "certificates", "claim_metrics", "health_metrics")
 
 
 def test_the_readme_names_no_fields_that_metrics_lack() -> None:

@@ -26,6 +26,7 @@ from webhook.health.records import State
 from webhook.health.step import Step, step
 from webhook.inventory.matching import Matcher
 from webhook.kube.cluster import Cluster
+from webhook.kube.errors import UnreachableError
 from webhook.kube.versions import server_version
 from webhook.logs import Log
 
@@ -91,7 +92,7 @@ class HealthLoop:
         """Judge, write down, act.
 
         Raises:
-            ClusterError: Something could not be written; it is tried again.
+            ClusterError: Something cannot be seen or written; it is tried again.
         """
         world = self._world
         seen = world.tables, world.nodes, world.pods, world.slices, world.claims, world.rules
@@ -100,7 +101,7 @@ class HealthLoop:
         if why := world.blind(*seen, self._book.mirror):
             # What was last seen may be wrong by now: stale data neither acts nor clears (H3).
             self._board.post(self.name, Part((words.blind(why),)))
-            return _SOON_S
+            raise UnreachableError(f"nothing is judged: {why}")
         self._settle_table()
         return self._look(round(now.timestamp(), 3))
 
@@ -173,7 +174,7 @@ class HealthLoop:
             uid = "" if one.action.pod is None else one.action.pod.uid
             if one.result in (Result.REFUSED, Result.FAILED):
                 self._pauses.failed(uid, steady)
-            if not one.is_spent:
+            if one.is_given_back:
                 ledger = ledger.without(uid)
         try:
             self._book.write(ledger)

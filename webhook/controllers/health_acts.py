@@ -35,13 +35,14 @@ class Outcome:
 
     Attributes:
         why: What the API server said, where it is not done.
-        is_spent: Whether it counts against the budget: also where nobody knows what became of it.
+        is_given_back: Whether an eviction does not count against the budget: where it was refused,
+            and not where it may have come about all the same, by us or another controller.
     """
 
     action: Action
     result: Result
     why: str = ""
-    is_spent: bool = False
+    is_given_back: bool = False
 
 
 class Applier:
@@ -66,10 +67,10 @@ class Applier:
         except ApiError as error:
             if error.is_not_found:  # deleted meanwhile
                 return Outcome(action, Result.NEEDLESS, str(error))
-            return Outcome(action, Result.FAILED, str(error))
+            is_sure = error.code < HTTPStatus.INTERNAL_SERVER_ERROR
+            return Outcome(action, Result.FAILED, str(error), is_given_back=is_sure)
         except ClusterError as error:
-            # It may have arrived all the same.
-            return Outcome(action, Result.FAILED, str(error), is_spent=True)
+            return Outcome(action, Result.FAILED, str(error))
 
     def _apply(self, action: Action, rules_path: str | None) -> Outcome:
         match action.doing:
@@ -131,11 +132,12 @@ class Applier:
             )
         except ApiError as error:
             if error.code == HTTPStatus.TOO_MANY_REQUESTS:
-                return Outcome(action, Result.REFUSED, _refusal(error, found))
+                why = _refusal(error, found)
+                return Outcome(action, Result.REFUSED, why, is_given_back=True)
             if error.is_conflict:  # another Pod of this name
                 return Outcome(action, Result.NEEDLESS, error.message)
             raise
-        return Outcome(action, Result.DONE, is_spent=True)
+        return Outcome(action, Result.DONE)
 
     def _unfenced(self, action: Action) -> str:
         """Return why a node lets new Pods in again; "" where it does not, or is not what does."""

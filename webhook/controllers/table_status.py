@@ -151,7 +151,7 @@ class TableStatusLoop:
         followed = following(
             blind,
             uncounted=unseen if has_claims else "",
-            beside=world.blind(*self._drivers, world.templates, world.daemons),
+            beside=world.blind(*self._drivers, world.rules, world.templates, world.daemons),
         )
         conditions = [accepted(found.problems), followed]
         if found.table is not None:
@@ -177,7 +177,10 @@ class TableStatusLoop:
     def _offers(self) -> Offered:
         world = self._world
         return offered(
-            world.slices.held().values(), world.classes.held(), world.claims.held().values()
+            world.slices.held().values(),
+            world.classes.held(),
+            world.claims.held().values(),
+            world.rules.held() or (),
         )
 
     def _count(
@@ -185,7 +188,11 @@ class TableStatusLoop:
     ) -> _Counted:
         """Count what a table matches, unless nothing has changed since that was done."""
         world = self._world
-        state = *(one.changes for one in self._counted_in), offers is None
+        state = (
+            *(one.changes for one in self._counted_in),
+            self._world.rules.changes,
+            offers is None,
+        )
         counted = self._counted.get(table.text)
         if counted is None or counted.state != state:
             status = self._survey(table, found).status(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from webhook.health.cases import Case
@@ -39,11 +39,10 @@ class Breakers:
 def with_breakers(ledger: Ledger, cases: Iterable[Case], observed: Observed, now: float) -> Ledger:
     """Return a ledger with the rows stopped in which too much failed at once."""
     failed: dict[tuple[str, bool], list[tuple[Subject, float]]] = defaultdict(list)
-    for case in cases:
-        if now - WINDOW_S < case.failed:
-            for row in observed.rows.get(case.subject.node, ()):
-                if case.failed > ledger.resumed.get(row, 0.0):
-                    failed[row, case.subject.is_node].append((case.subject, case.failed))
+    for case in _counted(cases, now):
+        for row in observed.rows.get(case.subject.node, ()):
+            if case.failed > ledger.resumed.get(row, 0.0):
+                failed[row, case.subject.is_node].append((case.subject, case.failed))
     stopped = dict(ledger.breakers)
     for (row, is_node), those in failed.items():
         nodes = {subject.node for subject, _ in those}
@@ -52,3 +51,14 @@ def with_breakers(ledger: Ledger, cases: Iterable[Case], observed: Observed, now
         if is_many and len(those) * _SHARE >= size:
             stopped.setdefault(row, now)
     return ledger if stopped == ledger.breakers else replace(ledger, breakers=stopped)
+
+
+def _counted(cases: Iterable[Case], now: float) -> Iterator[Case]:
+    """Yield what failed lately, each device once: withheld, and named by a Pod, it is one (H1)."""
+    recent = [case for case in cases if now - WINDOW_S < case.failed]
+    named = {(one.subject.node, one.subject.resource) for one in recent if one.subject.device}
+    for case in recent:
+        subject = case.subject
+        is_withheld = bool(subject.resource) and not subject.device
+        if not (is_withheld and (subject.node, subject.resource) in named):
+            yield case

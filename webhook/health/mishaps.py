@@ -54,9 +54,22 @@ def held_by(pod: PodFacts, observed: Observed) -> Iterable[Subject]:
 
 
 def by_node(
-    former: Mapping[str, tuple[Mishap, ...]], observed: Observed, now: float, window_s: float
+    former: Mapping[str, tuple[Mishap, ...]],
+    observed: Observed,
+    now: float,
+    window_s: float,
+    booted: Mapping[str, float] | None = None,
 ) -> dict[str, tuple[Mishap, ...]]:
-    """Return what is to be remembered of each node: new mishaps and former ones of the window."""
+    """Return what is to be remembered of each node: new mishaps and former ones of the window.
+
+    Args:
+        former: What was remembered.
+        observed: What there is.
+        now: Seconds since 1970.
+        window_s: For how long they count.
+        booted: By node when it has booted, in seconds since 1970, if that is not long ago: what
+            befell Pods before does not count (H3).
+    """
     found: dict[str, set[Mishap]] = defaultdict(set)
     for node, those in former.items():
         if node in observed.nodes:
@@ -64,10 +77,14 @@ def by_node(
     for one in mishaps(observed):
         found[one.subject.node].add(one)
     recent = {
-        node: sorted(one for one in those if now - window_s < one.at)[-_REMEMBERED:]
+        node: sorted(one for one in those if _since(node, booted, now - window_s) < one.at)
         for node, those in found.items()
     }
-    return {node: tuple(those) for node, those in recent.items() if those}
+    return {node: tuple(those[-_REMEMBERED:]) for node, those in recent.items() if those}
+
+
+def _since(node: str, booted: Mapping[str, float] | None, otherwise: float) -> float:
+    return max(otherwise, (booted or {}).get(node, 0.0))
 
 
 def _asks(pod: PodFacts, observed: Observed) -> bool:

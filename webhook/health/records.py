@@ -24,6 +24,9 @@ class Record:
         uid: The node's: another node of the same name starts afresh.
         cases: Of the node and its devices, sorted by subject.
         mishaps: What befell Pods there.
+        boot: The boot of the node that these are of.
+        booted: When it was seen to have booted, in seconds since 1970: what befell Pods before is
+            forgotten (H3). 0 once nobody would remember it anyway.
         label: Whether we have placed our label.
         is_label_seen: Whether it was seen there.
         label_waived: A digest of the cases in spite of which a person has removed it (H10).
@@ -32,6 +35,8 @@ class Record:
     uid: str
     cases: tuple[Case, ...] = ()
     mishaps: tuple[Mishap, ...] = ()
+    boot: str = ""
+    booted: float = 0.0
     label: bool = False
     is_label_seen: bool = False
     label_waived: str = ""
@@ -39,7 +44,7 @@ class Record:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to remember."""
-        return not (self.cases or self.mishaps or self.label or self.label_waived)
+        return not (self.cases or self.mishaps or self.booted or self.label or self.label_waived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,14 @@ class State:
 
     records: Mapping[str, Record] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
+
+
+def of_boot(record: Record, boot: str, now: float, window_s: float) -> Record:
+    """Return a record for a node's boot: of another one, what befell Pods before is over (H3)."""
+    if record.boot == boot:
+        is_over = now - record.booted >= window_s
+        return replace(record, booted=0.0) if is_over else record
+    return replace(record, boot=boot, booted=now, mishaps=())
 
 
 def is_reported(case: Case, now: float) -> bool:
@@ -87,6 +100,21 @@ def labelled(record: Record, node: NodeFacts, *, is_allowed: bool) -> Record:
     if record.label and not wanted:
         return replace(record, label=False, is_label_seen=False)
     return record
+
+
+def cleared(record: Record) -> Record:
+    """Return a record after a person has removed our marks, which is respected (H10)."""
+    cases = tuple(
+        replace(
+            case,
+            mark=Mark.NONE,
+            is_seen=False,
+            waived="" if case.held is Verdict.HEALTHY else case.digest,
+        )
+        for case in record.cases
+    )
+    digest = _digest(cases) if record.label else record.label_waived
+    return replace(record, cases=cases, label=False, is_label_seen=False, label_waived=digest)
 
 
 def _digest(cases: tuple[Case, ...]) -> str:

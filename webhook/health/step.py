@@ -24,7 +24,7 @@ from webhook.health.moment import Moment
 from webhook.health.observed import Observed
 from webhook.health.plan import Decision, Planner
 from webhook.health.readings import Grade, Reading, Source
-from webhook.health.records import Record, State, labelled
+from webhook.health.records import Record, State, labelled, of_boot
 from webhook.health.signals import (
     allocatable,
     conditions,
@@ -79,13 +79,15 @@ def step(moment: Moment, state: State) -> Step:
         state: What the last step left, or what was written down of it.
     """
     nodes, policy = moment.observed.nodes, moment.policy
+    window_s = policy.crash_window_s
     former = {
-        name: record
+        name: of_boot(record, nodes[name].boot, moment.now, window_s)
         for name, record in state.records.items()
         if name in nodes and nodes[name].uid == record.uid
     }
     remembered = {name: record.mishaps for name, record in former.items()}
-    befallen = by_node(remembered, moment.observed, moment.now, policy.crash_window_s)
+    booted = {name: record.booted for name, record in former.items()}
+    befallen = by_node(remembered, moment.observed, moment.now, window_s, booted)
     looks = list(_looks(moment, former, _by_subject(moment, befallen)))
     cases = [look.case for look in looks]
     ledger = state.ledger.recent(moment.now, policy.eviction_window_s)
@@ -201,7 +203,7 @@ def _records(
     for name in sorted({*former, *cases, *befallen}):
         node = moment.node(name)
         record = replace(
-            former.get(name, Record(node.uid)),
+            former.get(name, Record(node.uid, boot=node.boot)),
             cases=tuple(sorted(cases.get(name, ()), key=lambda case: case.subject)),
             mishaps=befallen.get(name, ()),
         )

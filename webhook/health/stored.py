@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from math import isfinite
 
 from webhook.health.cases import Case, Evidence, Mark, Verdict
@@ -32,13 +33,15 @@ _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, R
 def record_text(record: Record, now: float) -> str:
     """Return a record as the text of an annotation; "" where nothing of it is worth writing."""
     cases = [one for one in record.cases if is_worth_writing(one, now)]
-    if not (cases or record.mishaps or record.label or record.label_waived):
+    if replace(record, cases=tuple(cases)).is_empty:
         return ""
     content = {
         "version": _VERSION,
         "uid": record.uid,
         "cases": [_case_json(one) for one in cases[:_MOST_CASES]],
         "mishaps": [_mishap_json(one) for one in record.mishaps],
+        "boot": record.boot,
+        "booted": record.booted,
         "label": record.label,
         "labelSeen": record.is_label_seen,
         "labelWaived": record.label_waived,
@@ -54,6 +57,8 @@ def record_of(text: str, node: str) -> Record | None:
             uid=str(content["uid"]),
             cases=tuple(sorted(_cases(content, node), key=lambda case: case.subject)),
             mishaps=tuple(_mishaps(content, node)),
+            boot=str(content.get("boot", "")),
+            booted=_time(content.get("booted", 0.0)),
             label=content.get("label") is True,
             is_label_seen=content.get("labelSeen") is True,
             label_waived=str(content.get("labelWaived", "")),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from selection_spec.rows import Output, Row
 from webhook.inventory.claim_facts import ClaimFacts, Pool, held_by
+from webhook.inventory.rule_facts import RuleFacts, with_rules
 from webhook.inventory.slice_facts import SliceFacts, current
 
 
@@ -17,7 +18,8 @@ class Offered:
     """What DRA drivers offer.
 
     Attributes:
-        slices: Those that count (``slice_facts.current``).
+        slices: Those that count (``slice_facts.current``); devices have the taints of
+            DeviceTaintRules, too.
         classes: The DeviceClasses, each with the extended resource that it serves or ""; None
             where they are not known.
         claims: Those that hold devices.
@@ -48,9 +50,10 @@ def offered(
     slices: Iterable[SliceFacts],
     classes: Mapping[str, str] | None = None,
     claims: Iterable[ClaimFacts] = (),
+    rules: Iterable[RuleFacts] = (),
 ) -> Offered:
     """Return what drivers offer and claims hold, as the API server has it."""
-    newest = current(slices)
+    newest = with_rules(current(slices), rules)
     holding = tuple(claims)
     return Offered(newest, classes, holding, held_by(holding))
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
 
 from webhook.inventory.facts import Json, Taint, mapping
+from webhook.inventory.slice_facts import DeviceFacts, SliceFacts
+from webhook.inventory.taints import keeps_pods_away
 from webhook.terms import RULE_LABEL
 
 
@@ -50,3 +55,29 @@ def _selector(selector: Json) -> tuple[str | None, str | None, str | None]:
         for part in ("driver", "pool", "device")
     )
     return driver, pool, device
+
+
+def with_rules(slices: Iterable[SliceFacts], rules: Iterable[RuleFacts]) -> tuple[SliceFacts, ...]:
+    """Return slices whose devices have the taints of rules beside their drivers' own."""
+    by_pool: dict[tuple[str | None, str | None], list[RuleFacts]] = defaultdict(list)
+    for rule in rules:
+        if rule.selector is not None and keeps_pods_away(rule.taint):
+            by_pool[rule.selector[:2]].append(rule)
+    if not by_pool:
+        return tuple(slices)
+    return tuple(_tainted(one, by_pool) for one in slices)
+
+
+def _tainted(
+    one: SliceFacts, by_pool: Mapping[tuple[str | None, str | None], list[RuleFacts]]
+) -> SliceFacts:
+    keys = product((one.driver, None), (one.pool, None))
+    rules = [rule for key in keys for rule in by_pool.get(key, ())]
+    if not rules:
+        return one
+    return replace(one, devices=tuple(_with(device, one, rules) for device in one.devices))
+
+
+def _with(device: DeviceFacts, one: SliceFacts, rules: list[RuleFacts]) -> DeviceFacts:
+    more = tuple(r.taint for r in rules if r.covers(one.driver, one.pool, device.name))
+    return replace(device, taints=(*device.taints, *more)) if more else device

@@ -10,11 +10,12 @@ import pytest
 
 from tests.cluster.api import Json
 from tests.cluster.claims.running import called
+from tests.cluster.components import Options
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import fleet
 from tests.cluster.health.ward import Ward
 from tests.cluster.live import tables
-from tests.cluster.live.programs import Controller, Replica
+from tests.cluster.live.programs import Replica
 from tests.cluster.namespaces import create_namespace, empty_namespace
 
 _OF_A_POOL = 10
@@ -29,7 +30,10 @@ def nodes() -> list[Json]:
 def plane(kubernetes: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Ten nodes of each kind, and SelectionTables as a resource."""
     workdir = tmp_path_factory.mktemp(f"health-{kubernetes}-")
-    with ControlPlane.start(kubernetes, nodes=nodes(), workdir=workdir) as control_plane:
+    options = Options(jobs_run_on=True)
+    with ControlPlane.start(
+        kubernetes, options=options, nodes=nodes(), workdir=workdir
+    ) as control_plane:
         tables.install_resource(control_plane.api)
         tables.apply(control_plane.api, tables.example())
         yield control_plane
@@ -62,10 +66,8 @@ def ward(
     plane: ControlPlane, webhook: Replica, namespace_of: str, tmp_path: Path
 ) -> Iterator[Ward]:
     """A controller that has not begun yet; afterwards every node is as it was."""
-    controller = Controller("one", plane.kubeconfig, tmp_path)
-    found = Ward(plane, webhook, controller, namespace_of)
+    found = Ward(plane, webhook, tmp_path, namespace_of)
     try:
         yield found
     finally:
-        controller.process.stop()
         found.heal()

@@ -38,6 +38,13 @@ def driver(plane: ControlPlane) -> Iterator[ControlPlane]:
     plane.api.delete(f"{CLASSES}/{made['metadata']['name']}")
 
 
+@pytest.fixture
+def claims(driver: ControlPlane, ward: Ward) -> Ward:
+    """A ward whose devices are claimed."""
+    assert driver is ward.plane
+    return ward
+
+
 def _three_on_a_node(ward: Ward) -> tuple[list[Json], str]:
     """Return Pods with claims, and the device of the first."""
     ward.begin("Evict", fleets_table())
@@ -50,22 +57,23 @@ def _three_on_a_node(ward: Ward) -> tuple[list[Json], str]:
 
 @pytest.mark.rule("H2", "H7", "H8")
 def test_the_pod_gets_another_device_when_its_drivers_taint_says_that_it_is_dead(
-    driver: ControlPlane, ward: Ward
+    claims: Ward,
 ) -> None:
+    ward = claims
     pods, device = _three_on_a_node(ward)
     ward.device_taint(_NODE, device, _LOST)
     if ward.is_old():  # the API server drops the taint
         ward.stays(lambda: uids(ward.pods("web")) == uids(pods), seconds=6)
         return
     took = ward.wait(lambda: ward.replaced("web", pods[:1], 3), "the Pod to run elsewhere")
-    print(f"\n{driver.version}: running elsewhere {took:.1f} s after the driver's taint")
+    print(f"\n{ward.plane.version}: running elsewhere {took:.1f} s after the driver's taint")
     assert took < 10
     (new,) = (one for one in ward.pods("web") if one["metadata"]["uid"] not in uids(pods))
-    (got,) = given(driver.api, ward.namespace)[new["metadata"]["name"]]
+    (got,) = given(ward.api, ward.namespace)[new["metadata"]["name"]]
     assert (node_of(new), got.devices) != (_NODE, (device,))
     assert uids(pods[1:]) < uids(ward.pods("web"))
     assert not ward.taints(_NODE)
-    if driver.version == "1.37":  # earlier ones serve no rules by default
+    if ward.plane.version == "1.37":  # earlier ones serve no rules by default
         (rule,) = ward.rules()
         assert rule["spec"]["taint"]["effect"] == "NoSchedule"
         assert rule["spec"]["deviceSelector"]["device"] == device
@@ -75,8 +83,9 @@ def test_the_pod_gets_another_device_when_its_drivers_taint_says_that_it_is_dead
 
 @pytest.mark.rule("H2", "H8")
 def test_nobody_is_evicted_from_a_device_that_its_driver_only_wonders_about(
-    driver: ControlPlane, ward: Ward
+    claims: Ward,
 ) -> None:
+    ward = claims
     pods, device = _three_on_a_node(ward)
     ward.device_taint(_NODE, device, _HINT)
     if not ward.is_old():
@@ -87,8 +96,9 @@ def test_nobody_is_evicted_from_a_device_that_its_driver_only_wonders_about(
 
 @pytest.mark.rule("H7", "H8")
 def test_nobody_is_evicted_from_a_device_that_nothing_fences(
-    driver: ControlPlane, ward: Ward
+    claims: Ward,
 ) -> None:
+    ward = claims
     # Its share of the row is spent on another node, and no driver keeps others away.
     pods, device = _three_on_a_node(ward)
     name = "claim:gpuspec-main/gpu"
@@ -113,8 +123,9 @@ def test_nobody_is_evicted_from_a_device_that_nothing_fences(
 
 @pytest.mark.rule("H8")
 def test_a_pod_with_an_extended_resource_of_a_driver_runs_elsewhere(
-    driver: ControlPlane, ward: Ward
+    claims: Ward,
 ) -> None:
+    ward = claims
     if ward.is_old():  # the gate is off: there are no such Pods
         found = ward.api.get(f"{CLASSES}/{NVIDIA}")
         assert "extendedResourceName" not in found["spec"]
@@ -123,14 +134,14 @@ def test_a_pod_with_an_extended_resource_of_a_driver_runs_elsewhere(
         ward.begin("Evict")
         with ward.only(_NODE):
             pods = ward.deployment("web", "gpu-a100", 3)
-        claims = {
+        made = {
             one["metadata"]["ownerReferences"][0]["name"]: one
             for one in ward.api.list(path(DRA, "resourceclaims", namespace=ward.namespace))
         }
-        claim = claims[pods[0]["metadata"]["name"]]
+        claim = made[pods[0]["metadata"]["name"]]
         (result,) = claim["status"]["allocation"]["devices"]["results"]
         ward.device_taint(_NODE, result["device"], _LOST)
         took = ward.wait(lambda: ward.replaced("web", pods[:1], 3), "the Pod to run elsewhere")
-        print(f"\n{driver.version}: {GPU} by a driver: running elsewhere after {took:.1f} s")
+        print(f"\n{ward.plane.version}: {GPU} by a driver: running elsewhere after {took:.1f} s")
         assert took < 10
         assert uids(pods[1:]) < uids(ward.pods("web"))

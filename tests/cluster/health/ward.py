@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -21,6 +22,7 @@ from tests.cluster.fleet import GPU, MODEL_LABEL
 from tests.cluster.live import tables
 from tests.cluster.live.programs import Controller, Replica
 from tests.cluster.nodes import NODES, wait_nodes_ready
+from tests.cluster.product.places import in_parallel
 from tests.cluster.product.workloads import create_workload, pods_of, wait_pods, workload
 from webhook.terms import HEALTH_LABEL, HEALTH_OBJECT, UNHEALTHY_TAINT, VERDICTS_ANNOTATION
 
@@ -42,12 +44,11 @@ class Ward:
         namespace: Where the test's Pods are.
     """
 
-    def __init__(
-        self, plane: ControlPlane, webhook: Replica, controller: Controller, namespace: str
-    ) -> None:
+    def __init__(self, plane: ControlPlane, webhook: Replica, folder: Path, namespace: str) -> None:
         self.plane = plane
+        self.controller = Controller("one", plane.kubeconfig, folder)
+        self._folder = folder / "second"
         self.webhook = webhook
-        self.controller = controller
         self.namespace = namespace
         self._conditions: set[str] = set()
         self._broken: set[str] = set()
@@ -100,12 +101,14 @@ class Ward:
         model = self.api.get(path("v1", "nodes", node))["metadata"]["labels"][MODEL_LABEL]
         alike = self.api.list(NODES, labelSelector=f"{MODEL_LABEL}={model}")
         others = [one["metadata"]["name"] for one in alike if one["metadata"]["name"] != node]
-        for one in others:
-            self.api.patch(path("v1", "nodes", one), {"spec": {"unschedulable": True}})
-        yield
-        for one in others:
-            self.api.patch(path("v1", "nodes", one), {"spec": {"unschedulable": False}})
-        wait_nodes_ready(self.api, others)
+        try:
+            for one in others:
+                self.api.patch(path("v1", "nodes", one), {"spec": {"unschedulable": True}})
+            yield
+        finally:
+            for one in others:
+                self.api.patch(path("v1", "nodes", one), {"spec": {"unschedulable": False}})
+            wait_nodes_ready(self.api, others)
 
     def pods(self, app: str) -> list[Json]:
         """The Pods of a workload that are there now and not leaving."""
@@ -151,6 +154,24 @@ class Ward:
         }
         self._status(path("v1", "nodes", node), {"conditions": [condition]})
 
+    def conditions(self, nodes: Iterable[str], kind: str, status: str) -> None:
+        """A monitor sets the same condition on many nodes, all at once."""
+        in_parallel(lambda node: self.condition(node, kind, status), nodes)
+
+    @contextmanager
+    def second(self) -> Iterator[Controller]:
+        """A time in which a second controller leads too: it goes by the same name.
+
+        So each takes the other's lease for its own.
+        """
+        self._folder.mkdir()
+        one = Controller(self.controller.name, self.plane.kubeconfig, self._folder)
+        try:
+            one.start()
+            yield one
+        finally:
+            one.process.stop()
+
     def allocatable(self, node: str, count: int) -> None:
         """The kubelet withholds devices."""
         self._broken.add(node)
@@ -188,6 +209,10 @@ class Ward:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         ended = {"exitCode": 1, "reason": "Error", "finishedAt": now, **fields}
         self._containers(pod, {**container, "lastState": {"terminated": ended}})
+
+    def end(self, pod: Json) -> None:
+        """The kubelet has ended a Pod that is being deleted."""
+        self._status(_of_pod(pod), {"phase": "Failed"})
 
     def reject(self, pod: Json) -> None:
         """The kubelet cannot give a Pod its devices."""
@@ -261,7 +286,8 @@ class Ward:
         return len(running) == count and not uids(gone) & uids(pods)
 
     def heal(self) -> None:
-        """Bring every node back to what it was, and forget what was written down."""
+        """End the controller, and bring every node back to what it was."""
+        self.controller.process.stop()
         for node in self.api.list(NODES):
             self._heal(node)
         if self.api.find(_CONFIG_MAP) is not None:

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
+from tests.builders import PodBuilder
 from tests.cluster.api import Api, Json, path, wait_until
+from tests.cluster.claims.devices import SLICES
+from tests.cluster.claims.fleet import DRA, slices_with
 from tests.cluster.claims.templates import (
     CLASS,
     claim_pod,
@@ -26,17 +29,18 @@ from tests.cluster.processes import Process
 from tests.cluster.product.installation import EXAMPLE_TABLE
 from tests.cluster.product.rights import AUDIT_POLICY, Right, granted, requests
 from tests.cluster.product.shipped import NAMESPACE, SECRETS, Shipped
+from tests.cluster.product.workloads import create_workload, pods_of, wait_pods, workload
 from tests.webhook.cli.running import answer, run
 from webhook.placement.templates import template_name
-from webhook.terms import ALLOW_DELETE_ANNOTATION, RESERVED_TAINT, TABLES_PATH
+from webhook.terms import ALLOW_DELETE_ANNOTATION, RESERVED_TAINT, TABLES_PATH, UNHEALTHY_TAINT
 from webhook.terms import TEMPLATES_MADE as NUDGED
 
 NODES = 13
 TABLE = f"{TABLES_PATH}/default"
 LEASE = path("coordination.k8s.io/v1", "leases", "gpuspec-controller", namespace=NAMESPACE)
 RESERVED = "a100-80gb"
-VERSION = "/version"
-"""Kubernetes lets everybody read this."""
+FOR_EVERYBODY = ("/version", "/api")
+"""How the paths begin that Kubernetes lets everybody read: what it is, and which kinds it has."""
 SECONDS = 90.0
 
 
@@ -49,7 +53,7 @@ def shipped(kubernetes: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         f"--audit-policy-file={workdir / 'audit-policy.yaml'}",
         f"--audit-log-path={workdir / 'audit.log'}",
     )
-    options = Options(extra_flags={"kube-apiserver": flags})
+    options = Options(extra_flags={"kube-apiserver": flags}, jobs_run_on=True)
     nodes = small_fleet(NODES)
     with ControlPlane.start(kubernetes, options=options, nodes=nodes, workdir=workdir) as plane:
         yield Shipped(plane, tmp_path_factory.mktemp("shipped-"))
@@ -61,6 +65,7 @@ def test_the_roles_grant_what_is_used_and_all_that_they_grant_is_used(shipped: S
     with shipped.running("--template-grace-seconds=1") as processes:
         reserve_and_take_back(api)
         a_template_comes_and_goes(shipped.plane)
+        a_device_and_a_node_die(shipped.plane)
         tampered_with_is_healed(api, "gpuspec-webhook-tls")
         deleted_is_healed(api)
         tampered_with_is_healed(api, "gpuspec-ca")  # last: a new authority is waited for
@@ -71,10 +76,10 @@ def test_the_roles_grant_what_is_used_and_all_that_they_grant_is_used(shipped: S
     assert {one.asked.account for one in asked} == {"gpuspec-webhook", "gpuspec-controller"}
     assert [one.asked for one in asked if one.forbidden] == []
     rights = granted(shipped.documents())
-    assert_covered([one.asked for one in asked if one.asked.resource != VERSION], rights)
+    own = [one.asked for one in asked if not one.asked.resource.startswith(FOR_EVERYBODY)]
+    assert_covered(own, rights)
     unused = {one for one in rights if not any(one.covers(each.asked) for each in asked)}
-    nudge = Right("gpuspec-controller", "patch", "", "pods/status")
-    assert unused == (set() if shipped.plane.version == "1.35" else {nudge})
+    assert {(one.verb, one.resource) for one in unused} == not_used(shipped.plane.version)
 
 
 def test_everybody_may_ask_what_the_cluster_would_answer(shipped: Shipped) -> None:
@@ -139,6 +144,70 @@ def a_template_comes_and_goes(plane: ControlPlane) -> None:
     manager.thaw()
     api.delete(at, gracePeriodSeconds="0")
     wait_templates(api, "default", [])
+    api.patch(TABLE, {"metadata": {"annotations": {ALLOW_DELETE_ANNOTATION: "true"}}})
+    api.delete(TABLE)
+
+
+def not_used(version: str) -> set[tuple[str, str]]:
+    """What the controller may do for the sake of other versions of Kubernetes."""
+    verbs = ("get", "list", "watch", "create", "patch", "delete")
+    nudge = {("patch", "pods/status")} if version != "1.35" else set()
+    rules = {(verb, "devicetaintrules") for verb in verbs} if version != "1.37" else set()
+    return nudge | rules
+
+
+def a_device_and_a_node_die(plane: ControlPlane) -> None:
+    """A driver taints a device and takes that back; a node fails under a Job's Pod."""
+    api = plane.api
+    document = table(reserved=False)
+    document["spec"]["health"] = {"mode": "Evict", "recovery": {"after": "1s"}}
+    document["spec"]["health"]["observations"] = {"every": "1s", "good": 1}
+    api.create(TABLES_PATH, document)
+    node = min(its_nodes(api))
+    if plane.version == "1.37":
+        (published,) = slices_with(node, {RESERVED: 1})
+        device = published["spec"]["devices"][0]
+        device["taints"] = [{"key": "example.com/dead", "effect": "NoSchedule"}]
+        api.create(SLICES, published)
+        rules = path(DRA, "devicetaintrules")
+        wait_until(
+            lambda: "NoSchedule" in json.dumps([one["spec"] for one in api.list(rules)]),
+            timeout=SECONDS,
+            what="the rule",
+        )
+        published = api.get(f"{SLICES}/{published['metadata']['name']}")
+        published["spec"]["devices"][0].pop("taints")
+        published["spec"]["pool"]["generation"] += 1
+        api.replace(f"{SLICES}/{published['metadata']['name']}", published)
+        wait_until(lambda: not api.list(rules), timeout=SECONDS, what="the rule to go")
+        api.delete(f"{SLICES}/{published['metadata']['name']}")
+    job = workload(
+        "Job", "job", PodBuilder("job").container("main", {f"preferred.jp/gpu-{RESERVED}": "1"})
+    )
+    create_workload(api, "default", job)
+    (before,) = wait_pods(api, "default", "job", 1)
+    at = path("v1", "nodes", before["spec"]["nodeName"])
+    lost = {"type": "GPUIsLost", "status": "True", "reason": "Test"}
+    api.patch(f"{at}/status", {"status": {"conditions": [lost]}}, kind="strategic")
+    wait_until(
+        lambda: (
+            before["metadata"]["uid"]
+            not in {one["metadata"]["uid"] for one in pods_of(api, "default", "job")}
+        ),
+        timeout=SECONDS,
+        what="the eviction",
+    )
+    api.patch(
+        f"{at}/status",
+        {"status": {"conditions": [lost | {"status": "False"}]}},
+        kind="strategic",
+    )
+    wait_until(
+        lambda: UNHEALTHY_TAINT not in json.dumps(api.get(at)["spec"]),
+        timeout=SECONDS,
+        what="the taint to go",
+    )
+    api.delete(path("batch/v1", "jobs", "job", namespace="default"), propagationPolicy="Background")
     api.patch(TABLE, {"metadata": {"annotations": {ALLOW_DELETE_ANNOTATION: "true"}}})
     api.delete(TABLE)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import click
 import pytest
 import yaml
 from click.testing import Result
@@ -13,12 +12,12 @@ from click.testing import Result
 from tests.builders import GPU
 from tests.webhook.advice.health.ward import LEDGER, NOW, SERVER, Ward, use_ward
 from tests.webhook.cli.running import answer, run
-from webhook.cli import main
 from webhook.health.cases import Case, Evidence, Mark, Verdict
 from webhook.health.ledger import Eviction, Ledger
 from webhook.health.readings import Grade, Source
 from webhook.health.records import Record
 from webhook.health.subjects import node_subject
+from webhook.kube.errors import ApiError
 
 pytestmark = pytest.mark.rule("H11")
 
@@ -194,10 +193,10 @@ def test_a_row_whose_share_is_spent_waits(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("budget", "said"),
     [
-        ({"evictions": 1}, "evictions wait: all 1 evictions in 10m are spent"),
+        ({"evictions": 2}, "evictions wait: the 2 evictions in 10m are spent"),
         (
-            {"evictionsPerNamespace": 1},
-            "evictions wait: their namespace's 1 evictions in 10m are spent",
+            {"evictionsPerNamespace": 2},
+            "evictions wait: the 2 evictions in 10m of their namespace are spent",
         ),
     ],
 )
@@ -207,8 +206,8 @@ def test_evictions_that_are_spent_wait(
     ward = quarantined().pod("train-0", "n1")
     table = ward.objects["/apis/gpuspec.preferred.jp/v1alpha1/selectiontables/default"]
     table["spec"]["health"]["budget"] = budget
-    evicted = Eviction("gone", "ml", NOW - 20)
-    ward.ledger(Ledger(evictions=(evicted,), quarantined={node_subject("n1"): NOW - 300}))
+    evicted = tuple(Eviction(pod, "ml", NOW - 20) for pod in ("gone", "left"))
+    ward.ledger(Ledger(evictions=evicted, quarantined={node_subject("n1"): NOW - 300}))
     assert said in flat(look(monkeypatch, ward).stdout)
 
 
@@ -347,13 +346,17 @@ def test_signals_that_kubernetes_drops_are_named(
         ),
         (
             "/apis/apps/v1/daemonsets",
-            "note: which DaemonSets a taint would lock out cannot be told: you may not list "
-            "daemonsets",
+            (
+                "note: which DaemonSets a taint would lock out cannot be told: you may not list "
+                "daemonsets"
+            ),
         ),
         (
             "/apis/resource.k8s.io/v1/resourceslices",
-            "note: which devices drivers offer and taint cannot be told: you may not list "
-            "resourceslices",
+            (
+                "note: which devices drivers offer and taint cannot be told: you may not list "
+                "resourceslices"
+            ),
         ),
         (
             "/apis/resource.k8s.io/v1/resourceclaims",
@@ -361,8 +364,10 @@ def test_signals_that_kubernetes_drops_are_named(
         ),
         (
             "/apis/resource.k8s.io/v1/devicetaintrules",
-            "note: which DeviceTaintRules there are cannot be told: you may not list "
-            "devicetaintrules",
+            (
+                "note: which DeviceTaintRules there are cannot be told: you may not list "
+                "devicetaintrules"
+            ),
         ),
     ],
 )
@@ -474,26 +479,70 @@ def test_the_yaml_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert yaml.safe_load(run("health", "-o", "yaml").stdout) == found
 
 
+@pytest.mark.rule("H8")
+def test_a_holder_that_cannot_be_told_is_null_in_the_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = (Evidence(Source.ALLOCATABLE, GPU, Grade.ERROR, "7 of 8", NOW - 300),)
+    subject = replace(node_subject("n1"), resource=GPU)
+    found = record("n1", subject=subject, evidence=evidence)
+    use_ward(monkeypatch, Ward().node("n1", allocatable=7, record=found))
+    (told,) = answer(run("health", "-o", "json"), 1)["subjects"]
+    assert (told["device"], told["holders"]) == (GPU, None)
+
+
+def test_long_lists_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    states = dict.fromkeys(("GPUIsLost", "GPUMissing", "GpuBus", "GpuCount", "GpuEcc"), "True")
+    marked = record("n1", mark=Mark.TAINT, is_seen=True)
+    ward = Ward({"mode": "Evict"}).node("n1", bad=states, taints=[TAINT], record=marked)
+    for number in range(6):
+        ward.pod(f"alone-{number}", "n1", owner=None).pod(f"train-{number}", "n1")
+    lines = [line.strip() for line in look(monkeypatch, ward).stdout.splitlines()]
+    assert "- and 2 more" in lines
+    assert "stay: 2 more Pods" in lines
+    assert "next: evict ml/train-0, ml/train-1, ml/train-2, ml/train-3 and 2 more" in lines
+
+
+@pytest.mark.rule("H9")
+def test_pods_that_the_kubelet_rejected_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = quarantined()
+    for number in range(2):
+        dead = {"phase": "Failed", "reason": "UnexpectedAdmissionError"}
+        ward.pod(f"dead-{number}", "n1", **dead, startTime="2026-06-01T11:58:00Z")
+    said = flat(look(monkeypatch, ward).stdout)
+    assert "next: remove 2 Pods that the kubelet rejected" in said
+
+
+@pytest.mark.rule("H2")
+def test_a_program_that_crashes_everywhere_is_to_blame(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = Ward().node("n1")
+    ended = {"exitCode": 1, "reason": "Error", "finishedAt": "2026-06-01T11:59:00Z"}
+    for number in range(3):
+        resources = [{"resourceID": f"GPU-{number}", "health": "Healthy"}]
+        status = {
+            "lastState": {"terminated": ended},
+            "allocatedResourcesStatus": [{"name": GPU, "resources": resources}],
+        }
+        ward.pod(f"p{number}", "n1", containerStatuses=[status])
+    assert "note: ml/ReplicaSet/train crashed on 3 devices, so the program is to blame" in flat(
+        look(monkeypatch, ward).stdout
+    )
+
+
+def test_a_cluster_that_is_in_trouble_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = Ward().node("n1")
+
+    def fail(verb: str, path: str) -> None:
+        if path == "/apis/apps/v1/daemonsets":
+            raise ApiError(f"GET {path}", 500, "InternalError", f"cannot {verb}")
+
+    monkeypatch.setattr(ward, "_refuse", fail)
+    result = look(monkeypatch, ward)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "the cluster refuses: GET /apis/apps/v1/daemonsets: 500 InternalError: cannot list\n"
+    )
+
+
 def test_options_before_a_sub_command_are_refused() -> None:
     result = run("health", "--context", "c", "-o", "json", "explain", "n1")
     assert result.exit_code == 2
     assert "put --context, --output behind explain: gpuspec health explain …" in result.stderr
-
-
-def _commands(command: click.Command, name: str) -> list[tuple[str, click.Command]]:
-    found = [(name, command)]
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for verb in command.list_commands(context):
-            below = command.get_command(context, verb)
-            assert below is not None
-            found += _commands(below, f"{name} {verb}")
-    return found
-
-
-def test_every_verb_shows_examples_of_itself() -> None:
-    health = main.get_command(click.Context(main), "health")  # type: ignore[attr-defined]
-    commands = _commands(health, "gpuspec health")
-    assert len(commands) == 5
-    for name, command in commands:
-        assert f"  {name}" in (command.epilog or "")

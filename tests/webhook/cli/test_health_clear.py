@@ -11,7 +11,10 @@ from tests.webhook.cli.running import run
 from tests.webhook.cli.test_health import SUSPECT, TAINT, record
 from tests.webhook.cli.test_health_explain import slice_of
 from webhook.cli import main
+from webhook.health.cases import Mark
+from webhook.health.stored import record_of
 from webhook.kube.errors import ApiError
+from webhook.terms import VERDICTS_ANNOTATION
 
 pytestmark = pytest.mark.rule("H10")
 
@@ -38,22 +41,32 @@ def test_what_is_ours_goes_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> 
     result = clear(monkeypatch, ward, "--all", "--yes")
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
-        "node n1: taint gpuspec.preferred.jp/unhealthy:NoSchedule, label "
-        "gpuspec.preferred.jp/health=suspect, annotation gpuspec.preferred.jp/verdicts",
+        (
+            "node n1: taint gpuspec.preferred.jp/unhealthy:NoSchedule, label "
+            "gpuspec.preferred.jp/health=suspect"
+        ),
         "node n2: DeviceTaintRule gpuspec-a",
         "devices that are on no node: DeviceTaintRule gpuspec-b",
     ]
-    assert result.stderr == (
-        "Removed. The controller, where it runs, respects this until there is new evidence. What "
-        "it knows it writes down again.\n"
-    )
+    assert result.stderr == ("Removed. The controller respects this until there is new evidence.\n")
     node = ward.objects[f"{NODES}/n1"]
     assert node["spec"]["taints"] == [FOREIGN]
     assert node["metadata"]["labels"] == {"gpu-model": "v100-16gb"}
-    assert node["metadata"]["annotations"] == {}
+    # Whoever leads next knows that it was a person who removed them.
+    kept = record_of(node["metadata"]["annotations"][VERDICTS_ANNOTATION], "n1")
+    assert kept is not None
+    (case,) = kept.cases
+    assert (case.mark, case.is_waived, kept.label) == (Mark.NONE, True, False)
     assert [path for path in ward.objects if path.startswith(RULES)] == [f"{RULES}/theirs"]
     labels = ward.objects[f"{NODES}/n3"]["metadata"]["labels"]
     assert labels["gpuspec.preferred.jp/health"] == "fine"
+
+
+def test_what_is_known_is_forgotten_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = marked()
+    result = clear(monkeypatch, ward, "n1", "--yes", "--forget")
+    assert result.stdout.endswith("annotation gpuspec.preferred.jp/verdicts\n")
+    assert ward.objects[f"{NODES}/n1"]["metadata"]["annotations"] == {}
 
 
 def test_other_nodes_keep_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,10 +136,14 @@ def test_what_cannot_be_removed_is_named_and_the_rest_goes(
     result = clear(monkeypatch, ward, "--all", "--yes")
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
-        "error: node n1: taint gpuspec.preferred.jp/unhealthy:NoSchedule stays: PATCH "
-        "/api/v1/nodes/n1: 403 Forbidden: you may not patch nodes",
-        "error: node n1: label and annotation stays: PATCH /api/v1/nodes/n1: 403 Forbidden: you "
-        "may not patch nodes",
+        (
+            "error: node n1: taint gpuspec.preferred.jp/unhealthy:NoSchedule stays: PATCH "
+            "/api/v1/nodes/n1: 403 Forbidden: you may not patch nodes"
+        ),
+        (
+            "error: node n1: label and annotation stays: PATCH /api/v1/nodes/n1: 403 Forbidden: "
+            "you may not patch nodes"
+        ),
     ]
     assert [path for path in ward.objects if path.startswith(RULES)] == [f"{RULES}/theirs"]
 

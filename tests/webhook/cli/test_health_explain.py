@@ -12,6 +12,7 @@ from tests.webhook.advice.health.ward import NOW, SERVER, Ward, use_ward
 from tests.webhook.cli.running import answer, run
 from tests.webhook.cli.test_health import LOST, SUSPECT, TAINT, daemon, flat, quarantined, record
 from webhook.health.cases import Verdict
+from webhook.health.ledger import Ledger
 
 pytestmark = pytest.mark.rule("H11")
 
@@ -70,15 +71,18 @@ def test_every_signal_of_a_node_is_shown_with_its_polarity(
         "fatal taint amd-gpu-unhealthy:NoSchedule",
         f"error 7 of 8 {GPU} are allocatable",
         "warning label dgxc.nvidia.com/nvsentinel-state=quarantined",
-        "unknown condition Mine is False (Seen), for 10m; Warning when False with a reason like "
-        "^Se for 1h",
+        "unknown condition Mine is False (Seen), for 10m; Warning when False with a reason like",
+        "like ^Se for 1h",
         "good condition KernelReady is True (Seen), for 10m; Error when False for 1m",
         "- condition Theirs is True (Seen), for 10m; nobody listens to it",
         "- taint team=a:NoSchedule; nobody listens to it",
     ):
         assert line in said
     assert "unschedulable" not in said
-    assert "listened to and not there: 65 conditions: AMDGPUProblem, AMDGPUUnhealthy," in said
+    assert "conditions: AMDGPUProblem, AMDGPUUnhealthy, AcceleratedHardwareReady," in said
+    absent = said.partition("listened to and not there: ")[2].partition(" Failed ")[0]
+    assert absent.partition(" ")[0] == str(absent.count(",") + 1)
+    assert not {"GPUIsLost,", "KernelReady,", "Mine,", "Theirs,"} & {*absent.split()}
 
 
 @pytest.mark.rule("H2")
@@ -190,8 +194,8 @@ def test_a_pod_on_a_good_device(
         "  Healthy: node n1",
         "",
         "If one of these failed:",
-        "  it is evicted once no new Pod can come there, within the budget, and as far",
-        "  as PodDisruptionBudgets let it go",
+        "  it would be evicted once no new Pod can come there, within the budget, and as",
+        "  far as PodDisruptionBudgets let it go",
         "  Of the devices of a device plugin only its own status tells which it holds,",
         "  and so far that names none: for a device alone it would stay.",
     ]
@@ -333,3 +337,10 @@ def test_a_node_in_the_way_of_a_daemon_set(monkeypatch: pytest.MonkeyPatch) -> N
     said = flat(explain(monkeypatch, ward, "n1").stdout)
     assert "kube-system/d4, kube-system/d5; give them a toleration" in said
     assert TAINT["key"] in said
+
+
+@pytest.mark.rule("H5")
+def test_a_pod_on_a_row_that_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = quarantined().pod("train-0", "n1").ledger(Ledger(breakers={"v100-16gb": NOW}))
+    said = flat(explain(monkeypatch, ward, "ml/train-0").stdout)
+    assert "held back: the breaker stopped its row; gpuspec health resume v100-16gb" in said

@@ -112,7 +112,11 @@ def test_what_the_controller_writes_meanwhile_is_kept(monkeypatch: pytest.Monkey
 def test_it_gives_up_on_a_ledger_that_always_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     ward = Ward()
     ward.ledger(STOPPED)
-    ward.before_write = lambda *_: ward.ledger(STOPPED) and None
+
+    def write_first(*_: str) -> None:
+        ward.ledger(STOPPED)
+
+    ward.before_write = write_first
     result = resume(monkeypatch, ward, "a30-24gb")
     assert result.exit_code == 2
     assert result.stderr == f"the cluster refuses: PUT {LEDGER}: 409 Conflict: changed meanwhile\n"
@@ -146,3 +150,11 @@ def test_a_permission_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) 
     result = resume(monkeypatch, ward, "--all")
     assert result.exit_code == 2
     assert "you may not replace it; ask an admin for this permission" in result.stderr
+
+
+def test_a_ledger_that_may_not_be_seen_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = Ward().ledger(STOPPED)
+    ward.refused.add(("get", LEDGER))
+    result = resume(monkeypatch, ward, "--all")
+    assert result.exit_code == 2
+    assert "you may not get gpuspec-health; ask an admin for this permission" in result.stderr

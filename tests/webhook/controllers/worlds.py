@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
 from tests.builders import PFN_TABLE
+from webhook.controllers.rules_mirror import RulesMirror
 from webhook.controllers.tables import TableHeld, table_held
 from webhook.controllers.world import World
 from webhook.inventory.claim_needs import TemplateFacts
@@ -38,6 +39,15 @@ class Mirror:
         return dict(self.objects)
 
 
+class Rules(Mirror):
+    """What stands in for a ``RulesMirror``: nothing is served until something is put."""
+
+    served_at: str | None = None
+
+    def held(self) -> Any:  # noqa: ANN401 -- another shape than its base has
+        return None if self.served_at is None else tuple(self.objects.values())
+
+
 class PlainWorld(World):
     """Everything that the loops look at, to be changed by tests."""
 
@@ -45,6 +55,8 @@ class PlainWorld(World):
         self.plain = {name: Mirror() for name in MIRRORS}
         for name, mirror in self.plain.items():
             setattr(self, name, mirror)
+        self.plain["rules"] = self.plain_rules = Rules()
+        self.rules = cast("RulesMirror", self.plain_rules)
 
     def put_table(self, held: TableHeld) -> None:
         self.plain["tables"].put(held.name, held)

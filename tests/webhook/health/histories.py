@@ -8,16 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from selection_spec.health import HealthPolicy, Mode
+from tests.webhook.health.events import Event, happen
 from tests.webhook.health.simulated import (
-    DRA_ROW,
     ERROR,
     FATAL,
-    PLUGIN_ROW,
-    TOLD,
-    UNMONITORED,
     WARNING,
-    WITHHELD,
-    Running,
     Shape,
     Simulated,
 )
@@ -25,10 +20,8 @@ from webhook.health.actions import Action, Doing
 from webhook.health.budget import quarantine_limit
 from webhook.health.cases import Verdict
 from webhook.health.fences import Fence, is_tainted, rule_name
-from webhook.health.ledger import Ledger
 from webhook.health.plan import HeldBack
 from webhook.health.step import Step
-from webhook.health.stored import ledger_of, ledger_text
 from webhook.health.subjects import Subject, node_subject
 from webhook.terms import HEALTH_LABEL
 
@@ -52,27 +45,12 @@ _QUIET_STEPS = 4
 # Long enough to recover and to be forgotten.
 _HEALING = (*(10.0,) * 4, *(100.0,) * 8)
 
-WHAT: Final = (
-    *("condition", "device", "well", "restart", "ready", "reboot"),
-    *("mode", "unmark", "crash", "reject", "storm", "resume"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What happens after ``wait`` seconds; ``where`` and ``how`` choose among what there is."""
-
-    what: str
-    where: int = 0
-    how: int = 0
-    wait: int = 1
-
 
 @dataclass(frozen=True, slots=True)
 class History:
     """What a cluster is, and what happens to it."""
 
-    shape: Shape = Shape()
+    shape: Shape = field(default_factory=Shape)
     policy: HealthPolicy = POLICY
     events: tuple[Event, ...] = ()
 
@@ -108,7 +86,7 @@ class Play:
             for stride in strides(event.wait):
                 self.world.now += stride
                 taken = self.step()
-            happen(self, event)
+            self.policy = happen(self.world, self.policy, event, self.steps)
             taken = self.step()
         quiet = 0
         for stride in _SETTLING:
@@ -125,7 +103,7 @@ class Play:
         world.restarting.clear()
         for name, node in world.nodes.items():
             world.nodes[name] = replace(node, ready=True)
-            world.conditions[name] = dict.fromkeys(world.conditions[name], "False")
+            world.conditions[name] = dict.fromkeys((FATAL, ERROR, WARNING), "False")
         self.policy = replace(self.policy, mode=Mode.QUARANTINE, row_modes={})
         for stride in _HEALING:
             world.now += stride
@@ -261,96 +239,3 @@ def strides(wait: int) -> Iterator[float]:
             wait -= stride
     if wait:
         yield float(wait)
-
-
-def happen(play: Play, event: Event) -> None:  # noqa: C901, PLR0912 - one kind of event a case
-    """Let one thing happen."""
-    world, how = play.world, event.how
-    names = list(world.nodes)
-    name = names[event.where % len(names)]
-    node = world.nodes[name]
-    devices = list(world.devices(name))
-    device = devices[how % len(devices)]
-    match event.what:
-        case "condition":
-            type_ = (FATAL, ERROR, WARNING)[how % 3]
-            _set_condition(world, name, type_, ("True", "False", "Unknown", "")[how // 3 % 4])
-        case "device":
-            shown = (WITHHELD, TOLD) if device.resource else ("NoSchedule", "None", UNMONITORED)
-            world.sick[device] = shown[how // len(devices) % len(shown)]
-        case "well":
-            world.sick.pop(device, None)
-        case "restart" if node.capacity:
-            world.restarting ^= {name}
-        case "ready":
-            world.nodes[name] = replace(node, ready=not node.ready)
-        case "reboot":
-            world.nodes[name] = replace(node, boot=str(int(node.boot) + 1))
-            world.blamed = {one: at for one, at in world.blamed.items() if one.node != name}
-        case "mode":
-            row, mode = (PLUGIN_ROW, DRA_ROW)[how % 2], tuple(Mode)[how // 2 % 3]
-            play.policy = replace(play.policy, row_modes={**play.policy.row_modes, row: mode})
-        case "unmark":
-            _unmark(world, name)
-        case "crash" if world.pods:
-            _crash(play, world.pods[event.where % len(world.pods)], how)
-        case "reject":
-            _reject(play, device)
-        case "storm":
-            for one in names:
-                if (one[0] == "a") is bool(how % 2):
-                    _set_condition(world, one, (FATAL, ERROR)[how // 2 % 2], "True")
-        case "resume":
-            resume(play)
-
-
-def resume(play: Play) -> None:
-    """Let a person resume all rows, in the ledger as it is stored."""
-    world = play.world
-    ledger = (ledger_of(world.ledger) or Ledger()).resume(None, world.now)
-    world.ledger = ledger_text(ledger)
-    world.state = replace(world.state, ledger=ledger)
-
-
-def _set_condition(world: Simulated, name: str, type_: str, status: str) -> None:
-    if status:
-        world.conditions[name][type_] = status
-    else:
-        world.conditions[name].pop(type_, None)
-
-
-def _unmark(world: Simulated, name: str) -> None:
-    """Let a person remove whatever we have placed on a node and for its devices."""
-    node = world.nodes[name]
-    if is_tainted(node):
-        world.unmarked.add(node_subject(name))
-        world.placed.discard(name)
-    labels = {key: value for key, value in node.labels.items() if key != HEALTH_LABEL}
-    world.nodes[name] = replace(node, taints=(), labels=labels)
-    for device in world.devices(name):
-        if world.rules.pop(rule_name(device), None) is not None:
-            world.unmarked.add(device)
-
-
-def _crash(play: Play, pod: Running, how: int) -> None:
-    """Let two Pods crash on the device of one, one after the other where ``how`` is odd."""
-    world = play.world
-    if pod.device is None or pod.rejected:
-        return
-    pod.crashes = (*pod.crashes[-1:], world.now)
-    named = play.world.shape.names_devices or bool(pod.device.driver)
-    if how % 2 and named:
-        other = Running(f"{pod.name}-x", pod.namespace, f"{pod.namespace}/ReplicaSet/x", "ignore")
-        other.device, other.crashes, other.generation = pod.device, (world.now,), play.steps
-        world.pods.append(other)
-    if named:
-        world.blamed[pod.device] = world.now + play.policy.crash_window_s
-
-
-def _reject(play: Play, device: Subject) -> None:
-    world = play.world
-    dead = Running(f"dead-{play.steps}", "team-0", "team-0/ReplicaSet/dead", "", device=device)
-    dead.rejected = world.now
-    world.pods.append(dead)
-    node = node_subject(device.node)
-    world.blamed[node] = world.now + play.policy.crash_window_s

@@ -14,6 +14,9 @@ from webhook.inventory.facts import Json, mapping, mappings
 from webhook.terms import (
     AUTHORITY_SECRET,
     CONTROLLER_NAME,
+    DRA_GROUP,
+    HEALTH_OBJECT,
+    RULES_RESOURCE,
     SERVER_SECRET,
     TABLE_GROUP,
     TABLE_PLURAL,
@@ -64,14 +67,15 @@ def _needs() -> Iterator[Need]:
             yield Need(CONTROLLER, verb, resource)
         yield Need(CONTROLLER, verb, "daemonsets", "apps")
         for resource in ("resourceslices", "deviceclasses", "resourceclaims"):
-            yield Need(CONTROLLER, verb, resource, "resource.k8s.io")
+            yield Need(CONTROLLER, verb, resource, DRA_GROUP)
     yield Need(CONTROLLER, "patch", f"{TABLE_PLURAL}/status", TABLE_GROUP)
     yield Need(CONTROLLER, "get", "nodes")
     yield Need(CONTROLLER, "patch", "nodes")
     yield Need(CONTROLLER, "create", "events")
     for verb in ("list", "watch", "create", "delete"):
-        yield Need(CONTROLLER, verb, "resourceclaimtemplates", "resource.k8s.io")
+        yield Need(CONTROLLER, verb, "resourceclaimtemplates", DRA_GROUP)
     yield Need(CONTROLLER, "patch", "pods/status")
+    yield from _health()
     yield Need(CONTROLLER, "create", "leases", "coordination.k8s.io", here=True)
     for verb in ("get", "update"):
         yield Need(CONTROLLER, verb, "leases", "coordination.k8s.io", CONTROLLER_NAME, here=True)
@@ -79,6 +83,17 @@ def _needs() -> Iterator[Need]:
     for secret in (SERVER_SECRET, AUTHORITY_SECRET):
         for verb in ("get", "update"):
             yield _certificates(verb, "secrets", name=secret, here=True)
+
+
+def _health() -> Iterator[Need]:
+    for verb in ("get", "list", "watch", "create", "patch", "delete"):
+        yield Need(CONTROLLER, verb, RULES_RESOURCE, DRA_GROUP)
+    yield Need(CONTROLLER, "get", "pods")
+    yield Need(CONTROLLER, "create", "pods/eviction")
+    yield Need(CONTROLLER, "get", "jobs", "batch")
+    yield Need(CONTROLLER, "create", "configmaps", here=True)
+    for verb in ("get", "list", "watch", "update"):
+        yield Need(CONTROLLER, verb, "configmaps", name=HEALTH_OBJECT, here=True)
 
 
 def _certificates(

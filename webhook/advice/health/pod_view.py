@@ -9,6 +9,7 @@ from selection_spec.health import Mode
 from webhook.advice.health.health_json import about_json, named
 from webhook.advice.health.judged import NO_ROW, Judged
 from webhook.advice.health.phrases import since
+from webhook.advice.health.subject_text import held_back
 from webhook.advice.words import NOTHING, wrapped
 from webhook.health.cases import Case, Verdict
 from webhook.health.mishaps import held_by
@@ -132,17 +133,26 @@ def _fate(pod: PodFacts, judged: Judged) -> Iterator[str]:
     elif not given.is_given:
         yield f"{_INDENT}it would stay: {given.why}"
     elif mode is Mode.EVICT:
+        would = "it is" if failed else "it would be"
         yield (
-            f"{_INDENT}it is evicted once no new Pod can come there, within the budget, and as far "
-            "as PodDisruptionBudgets let it go"
+            f"{_INDENT}{would} evicted once no new Pod can come there, within the budget, and as "
+            "far as PodDisruptionBudgets let it go"
         )
     else:
         yield f"{_INDENT}mode {mode}: it would stay; mode Evict would evict it"
+    for one in failed:
+        yield from (f"{_INDENT}{said}" for said in _held_back(one, judged))
     if any(one.resource and not one.device for one in subjects):
         yield (
             f"{_INDENT}Of the devices of a device plugin only its own status tells which it holds, "
             "and so far that names none: for a device alone it would stay."
         )
+
+
+def _held_back(subject: Subject, judged: Judged) -> Iterator[str]:
+    for decision in judged.step.decisions:
+        if decision.case.subject == subject:
+            yield from held_back(decision, judged)
 
 
 def _held_verdict(judged: Judged, subject: Subject) -> Verdict:

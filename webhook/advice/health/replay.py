@@ -9,8 +9,9 @@ from selection_spec.health import HealthPolicy
 from selection_spec.table import Table
 from webhook.advice.health.replica import Event, Replica
 from webhook.health.cases import Mark, Verdict
-from webhook.health.gather import Homes
+from webhook.health.gather import Facts, Homes
 from webhook.health.moment import Moment
+from webhook.health.observed import Observed
 from webhook.health.records import State
 from webhook.health.step import Step, step
 from webhook.inventory.matching import Matcher
@@ -46,6 +47,7 @@ class Replay:
         self._replica = Replica(has_rules=has_rules)
         self._state = State()
         self._busy_until = 0.0
+        self._seen: tuple[Facts, Observed] | None = None
 
     def judgements(self, events: Sequence[Event]) -> Iterator[Judgement]:
         """Yield every moment of a history that is sorted by time, and an hour after it."""
@@ -67,8 +69,7 @@ class Replay:
             now += pause
 
     def _judge(self, now: float) -> Judgement:
-        observed = self._homes.observed(self._replica.facts)
-        moment = Moment(observed, self._policy, now)
+        moment = Moment(self._observed(), self._policy, now)
         found = step(moment, self._state)
         self._state = found.state
         for action in found.actions:
@@ -76,6 +77,13 @@ class Replay:
             self._busy_until = now + self._policy.evict_after_s + _SOON_S
         self._replica.label(found.state.records)
         return Judgement(moment, found)
+
+    def _observed(self) -> Observed:
+        """Return what there is; the same while nothing happens."""
+        facts = self._replica.facts
+        if self._seen is None or self._seen[0] is not facts:
+            self._seen = facts, self._homes.observed(facts)
+        return self._seen[1]
 
     @property
     def _pause_s(self) -> float:

@@ -153,7 +153,7 @@ class Replica:
 
     def _pod(self, key: str, content: Json | None) -> None:
         facts = None if content is None else pod_facts(content)
-        if facts is not None and (facts.uid in self._gone or not _matters(facts)):
+        if facts is not None and (facts.uid in self._gone or not matters(facts)):
             facts = None
         _put(self._pods, key, facts)
 
@@ -179,8 +179,11 @@ def _unmarked(node: NodeFacts) -> NodeFacts:
     )
 
 
-def _matters(pod: PodFacts) -> bool:
-    """Tell whether a Pod holds devices, or tells of trouble with them."""
+def matters(pod: PodFacts) -> bool:
+    """Tell whether a Pod holds devices, or told of trouble with them when it ended.
+
+    The controller looks at the same Pods.
+    """
     holds = bool(pod.devices or pod.candidates or pod.has_claims)
     return holds and not (pod.finished and pod.trouble is None)
 

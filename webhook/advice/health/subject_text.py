@@ -46,7 +46,7 @@ def measures(decision: Decision, judged: Judged, at_most: int | None = _PODS) ->
     """Yield what was done about a subject, what would be, and what holds it back."""
     yield from _done(decision, judged)
     yield from _planned(decision, at_most)
-    yield from _held_back(decision, judged)
+    yield from held_back(decision, judged)
     yield from _staying(decision, judged, at_most)
     if decision.locked_out:
         out = some(decision.locked_out, at_most)
@@ -98,7 +98,8 @@ def _names(holders: Sequence[Holder]) -> list[str]:
     return [one.pod.key for one in holders]
 
 
-def _held_back(decision: Decision, judged: Judged) -> Iterator[str]:
+def held_back(decision: Decision, judged: Judged) -> Iterator[str]:
+    """Yield why nothing, or not everything, is done about a subject now."""
     if decision.held_back is HeldBack.BREAKER:
         stopped = sorted(judged.step.breakers.rows)
         yield f"held back: {decision.held_back}; gpuspec health resume {' '.join(stopped)}"
@@ -113,8 +114,9 @@ def spent_said(spent: Spent, judged: Judged) -> str:
     policy = judged.moment.policy
     window = lasting(policy.eviction_window_s)
     if spent is Spent.NAMESPACE:
-        return f"their namespace's {policy.evictions_per_namespace} evictions in {window} are spent"
-    return f"all {policy.evictions} evictions in {window} are spent"
+        most = counted(policy.evictions_per_namespace, "eviction")
+        return f"the {most} in {window} of their namespace are spent"
+    return f"the {counted(policy.evictions, 'eviction')} in {window} are spent"
 
 
 def _staying(decision: Decision, judged: Judged, at_most: int | None) -> Iterator[str]:

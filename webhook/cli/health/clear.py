@@ -22,10 +22,7 @@ from webhook.terms import HEALTH_LABEL, UNHEALTHY_TAINT, VERDICTS_ANNOTATION
 if TYPE_CHECKING:
     from webhook.kube.cluster import Cluster
 
-_KEPT = (
-    "The controller, where it runs, respects this until there is new evidence. What it knows it "
-    "writes down again."
-)
+_KEPT = "The controller respects this until there is new evidence."
 
 
 @click.command(
@@ -34,12 +31,14 @@ _KEPT = (
 Examples:
   gpuspec health clear gpu-node-7
   gpuspec health clear --all --yes
+  gpuspec health clear --all --forget   # after gpuspec was uninstalled
 
 Exit status: 0 fine, or nothing to remove, 1 not everything could be removed,
 2 wrong usage, it was not agreed to, or no cluster answers.""",
 )
 @click.argument("nodes", nargs=-1, metavar="[NODE]...")
 @click.option("--all", "every", is_flag=True, help="All nodes, and devices that are on none.")
+@click.option("--forget", "forgets", is_flag=True, help="Remove what is known of the nodes, too.")
 @click.option("--yes", "is_agreed", is_flag=True, help="Remove without asking.")
 @place_options
 @click.pass_context
@@ -50,12 +49,14 @@ def clear(
     context: str | None,
     *,
     every: bool,
+    forgets: bool,
     is_agreed: bool,
 ) -> None:
     """Remove the marks of ours that are left on nodes and devices.
 
-    Our taint, our label, our annotation, and our DeviceTaintRules on the devices of these nodes;
-    nobody else's. Shows what it would remove, and asks.
+    Our taint, our label, and our DeviceTaintRules on the devices of these nodes; nobody else's.
+    Shows what it would remove, and asks. That a person has removed them is noted in our annotation,
+    so that they come back for new evidence only.
     """
     if bool(nodes) == every:
         raise click.UsageError("name the nodes, or give --all")
@@ -64,7 +65,7 @@ def clear(
         marked = reader.marked()
         for text in reader.unseen:
             click.echo(f"note: {text}", err=True)
-        found = _chosen(marked, nodes, every=every)
+        found = _chosen(marked, nodes, forgets=forgets)
         if not found:
             click.echo("No mark of ours is there.")
             return
@@ -79,12 +80,17 @@ def clear(
     click.echo(f"Removed. {_KEPT}", err=True)
 
 
-def _chosen(marked: Marked, nodes: tuple[str, ...], *, every: bool) -> tuple[MarksLeft, ...]:
+def _chosen(marked: Marked, nodes: tuple[str, ...], *, forgets: bool) -> tuple[MarksLeft, ...]:
+    """Return the marks of these nodes, of all and those on devices without a node if none is named.
+
+    Raises:
+        click.UsageError: There is no such node.
+    """
     unknown = sorted({*nodes} - marked.nodes.keys())
     if unknown:
         raise click.UsageError(f"there is no node {', '.join(unknown)}")
-    found = marks_left(marked.nodes, marked.devices, marked.rules)
-    return tuple(one for one in found if every or one.node in nodes)
+    found = marks_left(marked.nodes, marked.devices, marked.rules, forgets=forgets)
+    return tuple(one for one in found if not nodes or one.node in nodes)
 
 
 def _require_agreement(*, is_agreed: bool) -> None:
@@ -121,7 +127,7 @@ def _removals(
     if marks.taint:
         remove = partial(set_taint, cluster, marks.node, UNHEALTHY_TAINT, None)
         yield f"{node}: taint {marks.taint}", remove
-    if marks.label or marks.annotation:
+    if marks.label or marks.annotation is not None:
         body = _unwritten(marks)
         yield f"{node}: label and annotation", partial(cluster.patch, f"{NODES}/{marks.node}", body)
     for name in marks.rules:
@@ -132,6 +138,6 @@ def _unwritten(marks: MarksLeft) -> Json:
     metadata: Json = {}
     if marks.label:
         metadata["labels"] = {HEALTH_LABEL: None}
-    if marks.annotation:
-        metadata["annotations"] = {VERDICTS_ANNOTATION: None}
+    if marks.annotation is not None:
+        metadata["annotations"] = {VERDICTS_ANNOTATION: marks.annotation or None}
     return {"metadata": metadata}

@@ -10,9 +10,9 @@ from webhook.advice.health.node_view import node_json, node_text
 from webhook.advice.health.pod_view import pod_json, pod_text
 from webhook.cli import SETTINGS
 from webhook.cli.cluster import place_options
+from webhook.cli.health.looking import Wanted, look
 from webhook.cli.health.options import installation_options
 from webhook.cli.health.overview import echo_value
-from webhook.cli.health.reading import Wanted, look
 from webhook.cli.inputs import UnreadableError
 from webhook.cli.outputs import output_option
 from webhook.settings import ClusterPlace

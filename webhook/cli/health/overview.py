@@ -7,7 +7,7 @@ import click
 from webhook.advice.health.health_json import as_json
 from webhook.advice.health.judged import Judged
 from webhook.advice.health.listing import listing, summary
-from webhook.cli.health.reading import look
+from webhook.cli.health.looking import look
 from webhook.cli.outputs import json_text, styled, yaml_text
 from webhook.health.cases import Verdict
 from webhook.settings import ClusterPlace

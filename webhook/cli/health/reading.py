@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-import click
-
-from selection_spec.table import Table
-from webhook.advice.health.judged import About, Judged
-from webhook.advice.health.marks_left import marks_left
-from webhook.cli.cluster import asked, served_table
+from webhook.advice.health.replica import matters
 from webhook.cli.saved import progress
-from webhook.health.gather import Facts, Homes, devices_of, remembered
+from webhook.health.gather import Facts, devices_of
 from webhook.health.ledger import Ledger
-from webhook.health.moment import Moment
 from webhook.health.observed import Devices, Holdings
 from webhook.health.permits import jobs_needed
-from webhook.health.records import State
-from webhook.health.step import step
 from webhook.health.stored import ledger_of
-from webhook.health.words import FIRST_WITH_ALL, MISSING_SIGNALS
 from webhook.inventory.claim_facts import claim_facts
 from webhook.inventory.daemon_facts import daemon_facts
 from webhook.inventory.facts import Json, NodeFacts, mapping, node_facts
 from webhook.inventory.job_facts import JobFacts, job_facts
-from webhook.inventory.matching import Matcher
 from webhook.inventory.pod_facts import PodFacts, pod_facts
 from webhook.inventory.rule_facts import RuleFacts, rule_facts
 from webhook.inventory.slice_facts import slice_facts
-from webhook.settings import ClusterPlace
 from webhook.terms import (
     CLAIMS_PATH,
     DRA_GROUP,
@@ -50,9 +38,6 @@ NODES = "/api/v1/nodes"
 
 _PODS = "/api/v1/pods"
 _DAEMON_SETS = "/apis/apps/v1/daemonsets"
-
-# Of one answer: a list of a large cluster takes its time.
-_PATIENCE_S = 10.0
 
 # Pods that are on a node; the others hold nothing.
 _ON_NODES = "spec.nodeName!="
@@ -90,7 +75,8 @@ class Reader:
         Raises:
             ApiError: The nodes cannot be seen.
         """
-        nodes = {one.name: one for one in map(node_facts, self.cluster.items(NODES))}
+        with progress(self.cluster.items(NODES), "Reading nodes") as bar:
+            nodes = {one.name: one for one in map(node_facts, bar)}
         slices = self.listed(SLICES_PATH, slice_facts, "which devices drivers offer and taint")
         path, rules = self._rules()
         return Marked(nodes, devices_of(slices), rules, path)
@@ -182,7 +168,7 @@ class Reader:
         try:
             pods = self.cluster.items(_PODS, fieldSelector=_ON_NODES)
             with progress(pods, "Reading Pods") as bar:
-                return tuple(facts for facts in map(pod_facts, bar) if _holds(facts))
+                return tuple(facts for facts in map(pod_facts, bar) if matters(facts))
         except ApiError as error:
             self._note(error, "who holds devices, and what befell Pods,")
             return ()
@@ -205,82 +191,3 @@ def ledger_text_of(config_map: Json | None) -> str:
     """Return the ledger as it is written in the ConfigMap; "" where there is none."""
     text = mapping(mapping(config_map).get("data")).get(LEDGER_FIELD)
     return text if isinstance(text, str) else ""
-
-
-def _holds(pod: PodFacts) -> bool:
-    """Tell whether a Pod holds devices, or tells of trouble with them."""
-    return bool(pod.devices) or pod.has_claims or pod.trouble is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a person asks about: a Pod, unless a node has this name.
-
-    Attributes:
-        node: The node's name; "" where only a Pod is meant.
-        pod: Namespace and name of the Pod.
-    """
-
-    node: str
-    pod: tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Looked:
-    """A cluster that was judged, and what was asked about: a node, a Pod, or nothing."""
-
-    judged: Judged
-    node: NodeFacts | None = None
-    pod: PodFacts | None = None
-
-
-def look(
-    place: ClusterPlace, namespace: str, table_name: str, wanted: Wanted | None = None
-) -> Looked:
-    """Read a cluster, and judge it once.
-
-    Args:
-        place: Which cluster.
-        namespace: Where gpuspec is installed.
-        table_name: The SelectionTable in use.
-        wanted: What a person asks about.
-
-    Raises:
-        UnreadableError: It does not answer, or its nodes or its table may not be seen.
-    """
-    from webhook.kube.versions import server_version  # noqa: PLC0415 -- see webhook.cli.cluster
-
-    with asked(place) as connected:
-        reader = Reader(connected.with_patience(_PATIENCE_S))
-        version = server_version(reader.cluster)
-        kubernetes = str(reader.cluster.get("/version").get("gitVersion"))
-        table = served_table(reader.cluster, table_name).table
-        marked = reader.marked()
-        node = marked.nodes.get(wanted.node) if wanted is not None else None
-        pod = reader.pod(*wanted.pod) if wanted is not None and node is None else None
-        facts = reader.facts(marked)
-        state = remembered(marked.nodes, reader.ledger(namespace))
-        moment = _moment(table, facts, time.time())
-        facts = replace(facts, jobs=reader.jobs((*_holding(moment, state), *_those(pod))))
-        missing = () if version >= FIRST_WITH_ALL else MISSING_SIGNALS
-        unseen = tuple(reader.unseen)
-        about = About(reader.cluster.server, kubernetes, namespace, missing, unseen)
-    for text in about.unseen:
-        click.echo(f"note: {text}", err=True)
-    marks = marks_left(marked.nodes, marked.devices, marked.rules)
-    judged = Judged.of(about, table, _moment(table, facts, moment.now), state, marks)
-    return Looked(judged, node, pod)
-
-
-def _moment(table: Table, facts: Facts, now: float) -> Moment:
-    return Moment(Homes(table, Matcher(table)).observed(facts), table.health, now)
-
-
-def _holding(moment: Moment, state: State) -> Iterable[PodFacts]:
-    """Yield the Pods that hold what has failed."""
-    for one in step(moment, state).decisions:
-        yield from (holder.pod for holder in one.holders or ())
-
-
-def _those(pod: PodFacts | None) -> Iterable[PodFacts]:
-    return () if pod is None else (pod,)

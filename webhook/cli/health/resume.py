@@ -69,7 +69,9 @@ def _resume(cluster: Cluster, namespace: str, rows: tuple[str, ...], *, every: b
     """Write the ledger with these rows going on; return it as it was before."""
     from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see webhook.cli.cluster
 
-    for attempt in range(1, _ATTEMPTS + 1):
+    attempts = 0
+    while True:
+        attempts += 1
         found, ledger = _read(cluster, namespace)
         if not ledger.breakers:
             return ledger
@@ -80,11 +82,10 @@ def _resume(cluster: Cluster, namespace: str, rows: tuple[str, ...], *, every: b
             # With the version that was just read: whoever has written since makes this fail.
             cluster.replace(ledger_path(namespace), {**found, "data": data})
         except ApiError as error:
-            if not error.is_conflict or attempt == _ATTEMPTS:
+            if not error.is_conflict or attempts == _ATTEMPTS:
                 raise
         else:
             return ledger
-    raise AssertionError(namespace)
 
 
 def _read(cluster: Cluster, namespace: str) -> tuple[Json, Ledger]:
