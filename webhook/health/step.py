@@ -16,12 +16,9 @@ from selection_spec.health import Mode
 from webhook.health.actions import Action
 from webhook.health.breaker import Breakers, with_breakers
 from webhook.health.budget import Budget
-from webhook.health.cases import Case, Evidence, Look, Mark
-from webhook.health.fences import counted_as, is_tainted
-from webhook.health.ledger import Ledger
+from webhook.health.cases import Case, Evidence, Look
 from webhook.health.mishaps import Mishap, by_node
 from webhook.health.moment import Moment
-from webhook.health.observed import Observed
 from webhook.health.plan import Decision, Planner
 from webhook.health.readings import Grade, Reading, Source
 from webhook.health.records import Record, State, labelled, of_boot
@@ -35,10 +32,8 @@ from webhook.health.signals import (
     rejected,
 )
 from webhook.health.subjects import Subject
+from webhook.health.sweep import swept
 from webhook.health.verdicts import Instant, judged
-
-# A mark is seen within seconds of being placed; one that is not there by then never came about.
-_SEEN_WITHIN_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +86,7 @@ def step(moment: Moment, state: State) -> Step:
     looks = list(_looks(moment, former, _by_subject(moment, befallen)))
     cases = [look.case for look in looks]
     ledger = state.ledger.recent(moment.now, policy.eviction_window_s)
-    ledger = _swept(ledger, cases, moment)
+    ledger = swept(ledger, cases, moment)
     ledger = with_breakers(ledger, cases, moment.observed, moment.now)
     breakers = Breakers(ledger.breakers)
     planner = Planner(moment, ledger, breakers)
@@ -168,26 +163,6 @@ def _again(moment: Moment, subject: Subject, evidence: Evidence) -> Grade:
             return pod_status.again(observed, subject)
         case Source.TAINT | Source.LABEL | Source.REJECTED | Source.CRASHES:
             return Grade.GOOD
-
-
-def _swept(ledger: Ledger, cases: list[Case], moment: Moment) -> Ledger:
-    """Return a ledger in which quarantines are those that are there, or are about to be."""
-    marked = {counted_as(case.subject, case.mark) for case in cases if case.mark is not Mark.NONE}
-    quarantined = {
-        subject: at
-        for subject, at in ledger.quarantined.items()
-        if subject in marked
-        or moment.now - at < _SEEN_WITHIN_S
-        or _is_in_place(subject, moment.observed)
-    }
-    for subject in sorted(marked - quarantined.keys()):
-        quarantined[subject] = moment.now
-    return replace(ledger, quarantined=quarantined)
-
-
-def _is_in_place(subject: Subject, observed: Observed) -> bool:
-    node = observed.nodes.get(subject.node)
-    return node is not None and subject.is_node and is_tainted(node)
 
 
 def _records(

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cluster.conftest import wanted_minors
 from tests.cluster.fleet import fleet
 from tests.cluster.health.ward import Ward, uids
 from tests.cluster.live.programs import Controller
 from tests.cluster.pods import node_of
+
+# Nothing of it differs between versions: the newest of those wanted.
+pytestmark = pytest.mark.parametrize(
+    "kubernetes", wanted_minors()[-1:], indirect=True, scope="session"
+)
 
 
 def _pool(name: str) -> list[str]:

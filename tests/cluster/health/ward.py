@@ -22,6 +22,7 @@ from tests.cluster.fleet import GPU, MODEL_LABEL
 from tests.cluster.live import tables
 from tests.cluster.live.programs import Controller, Replica
 from tests.cluster.nodes import NODES, wait_nodes_ready
+from tests.cluster.pods import node_of
 from tests.cluster.product.places import in_parallel
 from tests.cluster.product.workloads import create_workload, pods_of, wait_pods, workload
 from webhook.terms import HEALTH_LABEL, HEALTH_OBJECT, UNHEALTHY_TAINT, VERDICTS_ANNOTATION
@@ -50,7 +51,7 @@ class Ward:
         self._folder = folder / "second"
         self.webhook = webhook
         self.namespace = namespace
-        self._conditions: set[str] = set()
+        self._tainted: set[tuple[str, str]] = set()
         self._broken: set[str] = set()
 
     @property
@@ -109,6 +110,19 @@ class Ward:
             for one in others:
                 self.api.patch(path("v1", "nodes", one), {"spec": {"unschedulable": False}})
             wait_nodes_ready(self.api, others)
+
+    def eight_on(self, node: str) -> list[Json]:
+        """Eight Pods of a Deployment, each with one device of a node of V100 with 32 GB."""
+        with self.only(node):
+            pods = self.deployment("web", "gpu-v100-32gb", 8)
+        assert {node_of(one) for one in pods} == {node}
+        return pods
+
+    def tell(self, pods: Sequence[Json], *unhealthy: int) -> None:
+        """The kubelet tells each Pod of its device, some of which are Unhealthy."""
+        for number, one in enumerate(pods):
+            health = "Unhealthy" if number in unhealthy else "Healthy"
+            self.resource_health(one, {f"GPU-{number}": health})
 
     def pods(self, app: str) -> list[Json]:
         """The Pods of a workload that are there now and not leaving."""
@@ -187,6 +201,7 @@ class Ward:
     def device_taint(self, node: str, device: str, taint: Json | None) -> None:
         """A DRA driver publishes a device of a node with a taint, or without one."""
         at = f"{SLICES}/{node}-{NVIDIA}"
+        self._tainted.add((node, device))
         found = self.api.get(at)
         for one in found["spec"]["devices"]:
             if one["name"] == device:
@@ -290,6 +305,10 @@ class Ward:
         self.controller.process.stop()
         for node in self.api.list(NODES):
             self._heal(node)
+        for node, device in sorted(self._tainted):
+            self.device_taint(node, device, None)
+        for rule in self.rules():
+            self.api.delete(path(DRA, "devicetaintrules", rule["metadata"]["name"]))
         if self.api.find(_CONFIG_MAP) is not None:
             self.api.delete(_CONFIG_MAP)
 

@@ -65,16 +65,17 @@ def happen(  # noqa: C901, PLR0912 - one kind of event a case
             world.nodes[name] = replace(node, ready=not node.ready)
         case "reboot":
             world.nodes[name] = replace(node, boot=str(int(node.boot) + 1))
-            world.blamed = {one: at for one, at in world.blamed.items() if one.node != name}
+            kept = {one: at for one, at in world.befallen.items() if one.node != name}
+            world.befallen = kept
         case "mode":
             row, mode = (PLUGIN_ROW, DRA_ROW)[how % 2], tuple(Mode)[how // 2 % 3]
             return replace(policy, row_modes={**policy.row_modes, row: mode})
         case "unmark":
             _unmark(world, name)
         case "crash" if world.pods:
-            _crash(world, world.pods[event.where % len(world.pods)], number, policy, how)
+            _crash(world, world.pods[event.where % len(world.pods)], number, how)
         case "reject":
-            _reject(world, device, number, policy)
+            _reject(world, device, number)
         case "storm":
             for one in names:
                 if (one[0] == "a") is bool(how % 2):
@@ -111,27 +112,27 @@ def _unmark(world: Simulated, name: str) -> None:
             world.unmarked.add(device)
 
 
-def _crash(world: Simulated, pod: Running, number: int, policy: HealthPolicy, how: int) -> None:
-    """Let a Pod crash, and after it one of another program where ``how`` is odd."""
+def _crash(world: Simulated, pod: Running, number: int, how: int) -> None:
+    """Let a Pod crash, and with it one of another program where ``how`` is odd."""
     if pod.device is None or pod.rejected:
         return
-    pod.crashes = (*pod.crashes[-1:], world.now)
-    if not (world.shape.names_devices or pod.device.driver):
-        return
+    those = [pod]
     if how % 2:
         other = Running(f"{pod.name}-x", pod.namespace, f"{pod.namespace}/ReplicaSet/x", "ignore")
-        other.device, other.crashes, other.generation = pod.device, (world.now,), number
+        other.device, other.generation = pod.device, number
         world.pods.append(other)
-    _blame(world, pod.device, policy)
+        those.append(other)
+    world.now += 1.0  # after whatever happened before, a reboot for instance
+    for one in those:
+        one.crashes = (*one.crashes[-1:], world.now)
+        if world.shape.names_devices or pod.device.driver:
+            world.befallen.setdefault(pod.device, []).append((world.now, one.program))
 
 
-def _reject(world: Simulated, device: Subject, number: int, policy: HealthPolicy) -> None:
+def _reject(world: Simulated, device: Subject, number: int) -> None:
     """Let a kubelet reject a Pod."""
+    world.now += 1.0
     dead = Running(f"dead-{number}", "team-0", "team-0/ReplicaSet/dead", "", device=device)
     dead.rejected = world.now
     world.pods.append(dead)
-    _blame(world, node_subject(device.node), policy)
-
-
-def _blame(world: Simulated, subject: Subject, policy: HealthPolicy) -> None:
-    world.blamed[subject] = world.now + policy.crash_window_s
+    world.befallen.setdefault(node_subject(device.node), []).append((world.now, dead.program))

@@ -13,6 +13,7 @@ from tests.webhook.health.simulated import (
     ERROR,
     FATAL,
     WARNING,
+    WINDOW_S,
     Shape,
     Simulated,
 )
@@ -29,7 +30,7 @@ POLICY: Final = HealthPolicy(
     mode=Mode.EVICT,
     bad_observations=2,
     good_observations=2,
-    crash_window_s=60.0,
+    crash_window_s=WINDOW_S,
     recovery_s=30.0,
     longest_recovery_s=240.0,
     evictions=3,

@@ -32,6 +32,9 @@ from webhook.inventory.taints import keeps_pods_away
 from webhook.terms import HEALTH_LABEL, SUSPECT, UNHEALTHY_TAINT
 
 START: Final = 1_800_000_000.0
+WINDOW_S: Final = 60.0
+"""For how long what befell Pods counts."""
+
 PLUGIN_ROW: Final = "a100-80gb"
 DRA_ROW: Final = "h100-80gb"
 
@@ -92,7 +95,7 @@ class Simulated:
         restarting: Nodes whose device plugin restarts.
         placed: Nodes that were tainted by an action.
         unmarked: What a person took our mark from.
-        blamed: Until when what befell Pods speaks against a subject.
+        befallen: What befell Pods on a subject: when, and whose Pods they were.
     """
 
     shape: Shape
@@ -107,7 +110,7 @@ class Simulated:
     ledger: str = ""
     placed: set[str] = field(default_factory=set)
     unmarked: set[Subject] = field(default_factory=set)
-    blamed: dict[Subject, float] = field(default_factory=dict)
+    befallen: dict[Subject, list[tuple[float, str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for prefix, count in (("a", self.shape.plugin_nodes), ("h", self.shape.dra_nodes)):
@@ -162,7 +165,8 @@ class Simulated:
         node = self.nodes[subject.node]
         if not node.ready:
             return False
-        if self.blamed.get(subject, 0.0) > self.now:
+        lately = {who for at, who in self.befallen.get(subject, ()) if self.now - at < WINDOW_S}
+        if lately and (subject.is_node or len(lately) > 1):
             return True
         if subject.is_node:
             return any(self.conditions[node.name].get(one) == "True" for one in (FATAL, ERROR))

@@ -31,6 +31,7 @@ from webhook.health.budget import Spent, quarantine_limit
 from webhook.health.ledger import Eviction, Ledger
 from webhook.health.plan import HeldBack
 from webhook.health.records import State
+from webhook.health.subjects import node_subject
 
 SICK = condition("GPUIsLost")
 
@@ -293,6 +294,25 @@ def test_the_ledger_counts_a_mark_that_it_does_not_know() -> None:
     )
     assert done(lost.step()) == []
     assert about(lost.step(), "node n1").held_back is HeldBack.ROW
+
+
+@pytest.mark.rule("H4")
+@pytest.mark.parametrize(("age", "is_counted"), [(59.0, True), (60.0, False)])
+def test_a_quarantine_that_was_decided_counts_until_it_had_to_be_seen(
+    age: float, *, is_counted: bool
+) -> None:
+    """A process may die after it wrote the ledger and before it did anything."""
+    ledger = Ledger(quarantined={node_subject("n1"): NOW - age})
+    taken = World(fleet(1, 4), state=State(ledger=ledger)).step()
+    assert done(taken) == ([] if is_counted else ["taint n0"])
+
+
+@pytest.mark.rule("H4")
+def test_a_taint_of_ours_counts_for_as_long_as_it_is_there() -> None:
+    """The node's own annotation was lost."""
+    ledger = Ledger(quarantined={node_subject("n1"): NOW - 1e6})
+    nodes = [node("n0", SICK), node("n1", taints=[TAINT]), *fleet(0, 3, name="m")]
+    assert done(World(nodes, state=State(ledger=ledger)).step()) == []
 
 
 @pytest.mark.rule("H6")

@@ -188,3 +188,13 @@ def test_a_dead_device_does_not_live_because_its_pod_is_gone() -> None:
     assert verdicts(whole.observing(4).step())[ONE] == "Failed"
     late = whole.observing(4).after(1e3)
     assert verdicts(late.step())[ONE] == "Healthy"
+
+
+@pytest.mark.rule("H3")
+def test_what_is_told_of_devices_on_a_node_that_is_not_ready_is_stale() -> None:
+    down = node("n1", allocatable=7, ready="Unknown")
+    gone = dra_node()
+    gone["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    sick = device_slice(gpu_1=device_taint("NoSchedule"))
+    world = World([down, gone], [unhealthy("GPU-1")], [sick], rules=[])
+    assert world.step().decisions == ()

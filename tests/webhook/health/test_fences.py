@@ -138,9 +138,12 @@ def test_without_rules_the_drivers_own_taint_does(effect: str) -> None:
 
 
 @pytest.mark.rule("H7", "H8")
-def test_without_rules_and_without_a_taint_of_the_driver_the_node_is_tainted() -> None:
+@pytest.mark.parametrize("slices", [[device_slice()], [device_slice(gpu_1=device_taint("None"))]])
+def test_without_rules_and_where_the_driver_keeps_nobody_away_the_node_is_tainted(
+    slices: list[Json],
+) -> None:
     sick = unhealthy(of="claim:gpus", identity="gpu.nvidia.com/h1/gpu-1", on="h1")
-    world = World([dra_node()], [sick], [device_slice()], [claim("gpu-1")])
+    world = World([dra_node()], [sick], slices, [claim("gpu-1")])
     assert done(world.step()) == ["taint h1"]
     there = world.after(nodes=[dra_node(taints=[TAINT])])
     assert done(there.step()) == ["evict train"]
