@@ -86,7 +86,7 @@ class HealthPolicy:
         ignored: Types of shipped conditions, keys of shipped taints and labels that are not
             listened to.
         observe_every_s: Seconds between two observations that count as two (H3).
-        bad_observations: How many in a row fail a subject whose signal is not fatal (H3).
+        bad_observations: How many fail a subject whose signal is not fatal (H3).
         good_observations: How many in a row a recovery needs (H3).
         crash_window_s: Seconds within which crashes of different owners are one signal (H2 g).
         recovery_s: Seconds that the first recovery takes; each relapse doubles them (H3).
@@ -96,7 +96,8 @@ class HealthPolicy:
         evictions: The most evictions in a window (H4).
         evictions_per_namespace: The most of them in one namespace (H4).
         eviction_window_s: Seconds of that window.
-        evict_after_s: Seconds between a quarantine that was read back and the first eviction.
+        evict_after_s: Seconds between a failure and the first eviction, so that a breaker may come
+            between (H5).
     """
 
     mode: Mode = Mode.OBSERVE

@@ -108,7 +108,7 @@ class ObservationsPart(Part):
     every: Duration = Field(default="10s", description="Time between two observations. 1s to 10m.")
     bad: Annotated[int, Field(ge=1, le=_MAX_OBSERVATIONS)] = Field(
         default=3,
-        description="Bad observations in a row that fail a node or device; a Fatal signal needs "
+        description="Bad observations that fail a node or device; a Fatal signal needs "
         f"one. 1 to {_MAX_OBSERVATIONS}.",
     )
     good: Annotated[int, Field(ge=1, le=_MAX_OBSERVATIONS)] = Field(
@@ -195,5 +195,5 @@ class HealthPart(Part):
     )
     evict_after: Duration = Field(
         default="3s",
-        description="Time from a quarantine to the first eviction, in mode Evict. 0s to 1h.",
+        description="Time from a failure to the first eviction, in mode Evict. 0s to 1h.",
     )

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from webhook.health.cases import Case, Mark, Verdict
-from webhook.health.fences import is_tainted, rule_of
+from webhook.health.fences import is_tainted, rule_name, rule_of
 from webhook.health.observed import Observed
+from webhook.health.subjects import Subject
+
+
+def adopted(observed: Observed, known: Collection[Subject]) -> Iterator[Case]:
+    """Yield cases for rules of ours that nobody remembers, so that they go once all is good.
+
+    Their node was replaced, or what was written on it is lost. By its name a rule tells that it is
+    ours and for which device; a node's taint does not, and stays until a person clears it.
+    """
+    for rule in observed.rules or ():
+        driver, pool, device = rule.selector or (None, None, None)
+        if not (rule.is_ours and driver and pool and device):
+            continue
+        subject = observed.devices.subject((driver, pool, device))
+        if subject is None or subject in known or subject.node not in observed.nodes:
+            continue
+        if rule.name == rule_name(subject):
+            boot = observed.nodes[subject.node].boot
+            yield Case(subject, Verdict.FAILED, boot=boot, mark=Mark.RULE, is_seen=True)
 
 
 def settled(case: Case, observed: Observed) -> Case:

@@ -44,7 +44,7 @@ class HeldBack(StrEnum):
     WAIVED = "a person removed our mark, and there is no new evidence since"
     ROW = "the share of its row that may be quarantined is spent"
     UNKNOWN = "data is missing or stale"
-    RECOVERING = "nothing is wrong with it at this moment"
+    RECOVERING = "what it failed for is not to be seen at this moment"
 
 
 @dataclass(frozen=True, slots=True)

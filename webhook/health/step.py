@@ -17,6 +17,7 @@ from webhook.health.actions import Action
 from webhook.health.breaker import Breakers, with_breakers
 from webhook.health.budget import Budget
 from webhook.health.cases import Case, Evidence, Look
+from webhook.health.marks import adopted
 from webhook.health.mishaps import Mishap, by_node
 from webhook.health.moment import Moment
 from webhook.health.plan import Decision, Planner
@@ -133,6 +134,7 @@ def _looks(
     readings: Mapping[Subject, list[Reading]],
 ) -> Iterator[Look]:
     cases = {case.subject: case for record in former.values() for case in record.cases}
+    cases |= {case.subject: case for case in adopted(moment.observed, cases)}
     for subject in sorted({*cases, *readings}):
         node = moment.node(subject.node)
         said = readings.get(subject, []) if node.ready else [_stale(subject)]

@@ -52,7 +52,7 @@ def record_text(record: Record, now: float) -> str:
 def record_of(text: str, node: str) -> Record | None:
     """Read a node's annotation; None where there is nothing to be read."""
     try:
-        content = mapping(json.loads(text))
+        content = _content(text)
         return Record(
             uid=str(content["uid"]),
             cases=tuple(sorted(_cases(content, node), key=lambda case: case.subject)),
@@ -85,7 +85,7 @@ def ledger_text(ledger: Ledger) -> str:
 def ledger_of(text: str) -> Ledger | None:
     """Read a ledger; None where there is nothing to be read."""
     try:
-        content = mapping(json.loads(text))
+        content = _content(text)
         return Ledger(
             evictions=tuple(
                 Eviction(str(pod), str(namespace), _time(at))
@@ -100,6 +100,13 @@ def ledger_of(text: str) -> Ledger | None:
         )
     except _UNREADABLE:
         return None
+
+
+def _content(text: str) -> Json:
+    content = mapping(json.loads(text))
+    if content["version"] != _VERSION:
+        raise ValueError(content["version"])
+    return content
 
 
 def _case_json(case: Case) -> Json:

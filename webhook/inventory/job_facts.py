@@ -12,6 +12,9 @@ _BACKOFF_LIMIT = 6
 
 _DISRUPTION = "DisruptionTarget"
 
+# The exit codes of containers that were ended by SIGTERM, or by SIGKILL.
+_KILLED = (143, 137)
+
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
@@ -52,12 +55,26 @@ def job_facts(job: Json) -> JobFacts:
 
 
 def _action(spec: Json) -> str:
-    """Return what the podFailurePolicy does about a disrupted Pod: its first rule that fits."""
+    """Return what the podFailurePolicy does about an evicted Pod: its first rule that fits.
+
+    An evicted Pod has the condition DisruptionTarget, and its containers end by a signal unless
+    they catch it.
+    """
     for rule in mappings(mapping(spec.get("podFailurePolicy")).get("rules")):
+        if _is_of_exit_codes(mapping(rule.get("onExitCodes"))):
+            return str(rule.get("action"))
         for condition in mappings(rule.get("onPodConditions")):
             if condition.get("type") == _DISRUPTION and condition.get("status", "True") == "True":
                 return str(rule.get("action"))
     return ""
+
+
+def _is_of_exit_codes(rule: Json) -> bool:
+    values = rule.get("values")
+    if not isinstance(values, list):
+        return False
+    is_listed = any(one in _KILLED for one in values)
+    return is_listed if rule.get("operator") == "In" else not is_listed
 
 
 def _whole(value: object, otherwise: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -97,8 +98,9 @@ def test_nobody_is_evicted_from_a_device_that_its_driver_only_wonders_about(
 @pytest.mark.rule("H7", "H8")
 def test_nobody_is_evicted_from_a_device_that_nothing_fences(claims: Ward) -> None:
     ward = claims
-    one_node = {"percent": 1}  # the row's share is spent on the first
-    ward.begin("Evict", fleets_table(), budget=one_node)
+    # The row's share is spent on the first, and nothing recovers meanwhile.
+    long = {"after": "1h", "atMost": "1h"}
+    ward.begin("Evict", fleets_table(), budget={"percent": 1}, recovery=long)
     found = {}
     for node in (_NODE, _OTHER):
         with ward.only(node):
@@ -110,7 +112,7 @@ def test_nobody_is_evicted_from_a_device_that_nothing_fences(claims: Ward) -> No
         told = {f"{NVIDIA}/{node}/{device}": "Unhealthy"}
         ward.resource_health(pod, told, f"claim:{claim}")
         if ward.is_old():  # the API server drops it
-            ward.stays(lambda pod=pod, node=node: _is_there(ward, pod, node), seconds=5)
+            ward.stays(partial(_is_there, ward, pod, node), seconds=5)
         elif node == _NODE:
             ward.wait(lambda: ward.replaced(_NODE, [found[_NODE]], 1), "the first to move")
     if not ward.is_old():

@@ -305,8 +305,8 @@ class Ward:
         self.controller.process.stop()
         for node in self.api.list(NODES):
             self._heal(node)
-        for node, device in sorted(self._tainted):
-            self.device_taint(node, device, None)
+        for name, device in sorted(self._tainted):
+            self.device_taint(name, device, None)
         for rule in self.rules():
             self.api.delete(path(DRA, "devicetaintrules", rule["metadata"]["name"]))
         if self.api.find(_CONFIG_MAP) is not None:

@@ -129,7 +129,7 @@ def test_a_failed_node_says_what_comes_next(monkeypatch: pytest.MonkeyPatch) -> 
     ]
     assert flat("\n".join(lines[-3:])) == (
         "Marks of ours: taint gpuspec.preferred.jp/unhealthy:NoSchedule, label "
-        "gpuspec.preferred.jp/health=suspect, annotation gpuspec.preferred.jp/verdicts "
+        "gpuspec.preferred.jp/health=suspect "
         "Pods with devices: ml/train-0"
     )
 
@@ -170,10 +170,7 @@ def test_the_json_of_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
     (subject,) = found["subjects"]
     assert subject["failed"] == "2026-06-01T11:55:00Z"
     assert subject["recovered"] is None
-    assert found["marks"] == [
-        "taint gpuspec.preferred.jp/unhealthy:NoSchedule",
-        "annotation gpuspec.preferred.jp/verdicts",
-    ]
+    assert found["marks"] == ["taint gpuspec.preferred.jp/unhealthy:NoSchedule"]
     assert found["pods"] == ["ml/train-0"]
     assert "KernelDeadlock" in found["notThere"]
 

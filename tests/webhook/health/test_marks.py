@@ -162,3 +162,19 @@ def test_unknown_removes_nothing() -> None:
         node("n1", WELL, taints=[TAINT], ready="False"),
     ):
         assert done(replace(world, nodes=[lost]).step()) == []
+
+
+@pytest.mark.rule("H10")
+def test_a_rule_of_ours_that_nobody_remembers_goes_once_all_is_good() -> None:
+    """Its node was replaced, or what was written on the node is lost."""
+    rules = [our_rule("NoSchedule"), our_rule("NoSchedule", "gpuspec-other")]
+    world = World([dra_node()], slices=[device_slice()], rules=rules).after()
+    assert done(world.step()) == []
+    assert done(world.observing(2).after(300.0).step()) == ["unrule gpu-1"]
+
+
+@pytest.mark.rule("H10")
+def test_a_rule_that_nobody_remembers_stays_while_its_device_is_bad() -> None:
+    dead = device_slice(gpu_1=device_taint("NoSchedule"))
+    world = World([dra_node()], slices=[dead], rules=[our_rule("NoSchedule")])
+    assert done(world.observing(5).after(3600.0).step()) == []

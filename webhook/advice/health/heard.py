@@ -138,7 +138,9 @@ def _others(node: NodeFacts, moment: Moment, remembered: State) -> Iterator[Sign
     """Yield what drivers, kubelets and crashes tell; the good is what they do not speak of."""
     observed = moment.observed
     former = {name: record.mishaps for name, record in remembered.records.items()}
-    befallen = by_node(former, observed, moment.now, moment.policy.crash_window_s)
+    booted = {name: record.booted for name, record in remembered.records.items()}
+    window_s = moment.policy.crash_window_s
+    befallen = by_node(former, observed, moment.now, window_s, booted)
     readings = chain(
         device_taints.read(observed.devices),
         pod_status.read(observed),

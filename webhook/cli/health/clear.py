@@ -31,14 +31,19 @@ _KEPT = "The controller respects this until there is new evidence."
 Examples:
   gpuspec health clear gpu-node-7
   gpuspec health clear --all --yes
-  gpuspec health clear --all --forget   # after gpuspec was uninstalled
+  gpuspec health clear --all --forget
 
 Exit status: 0 fine, or nothing to remove, 1 not everything could be removed,
 2 wrong usage, it was not agreed to, or no cluster answers.""",
 )
 @click.argument("nodes", nargs=-1, metavar="[NODE]...")
 @click.option("--all", "every", is_flag=True, help="All nodes, and devices that are on none.")
-@click.option("--forget", "forgets", is_flag=True, help="Remove what is known of the nodes, too.")
+@click.option(
+    "--forget",
+    "forgets",
+    is_flag=True,
+    help="Remove what is known of the nodes, too: after gpuspec was uninstalled.",
+)
 @click.option("--yes", "is_agreed", is_flag=True, help="Remove without asking.")
 @place_options
 @click.pass_context
