@@ -17,7 +17,7 @@ from tests.bench.population import MODEL_LABEL, NODES, Population, model, node_n
 from tests.bench.reviews import Json
 from tests.cluster.api import verify_with, wait_until
 from tests.cluster.live.tables import apply
-from webhook.terms import RESERVED_TAINT, TABLES_PATH
+from webhook.terms import RESERVED_TAINT, TABLES_PATH, UNHEALTHY_TAINT
 
 ROWS = 5
 SYNC_TARGET_S, MEMORY_TARGET_MIB, ACTION_TARGET_S = 20, 400, 1
@@ -30,6 +30,7 @@ _POLL_S = 0.05
 _HEARTBEAT_S = 300.0
 _REPLACED_PODS_A_SECOND = 10
 _RELABELLED = 6
+_FAILING = 6
 
 
 def bench(seconds: float, *, nodes: int, pods: int, version: str) -> None:
@@ -103,6 +104,8 @@ class _Bench:
             latencies = self._relabel()
         with self._phases.of(f"{there.members:,} nodes released"):
             self._switch(reserved=False)
+        with self._phases.of(f"{_FAILING} nodes fail in turn"):
+            latencies["unhealthy taint, of its condition"] = self._fail()
         if self._controller.failures:
             raise WrongAnswerError(f"{self._controller.failures:g} runs of loops failed")
         with self._phases.of("API server restarted"):
@@ -136,6 +139,22 @@ class _Bench:
             took["taint"].append(time.monotonic() - started)
             self._wait_members(self._population.members + joins)
             took["status"].append(time.monotonic() - started)
+        return took
+
+    def _fail(self) -> list[float]:
+        """Have nodes fail one after the other; return the seconds until each is tainted."""
+        took = []
+        lost = {"type": "GPUIsLost", "status": "True", "reason": "Bench"}
+        for number in range(_FAILING):
+            at = f"{NODES}/{node_name(2 + number)}"
+            started = time.monotonic()
+            status = {"status": {"conditions": [lost]}}
+            self._cluster.api.patch(f"{at}/status", status, kind="strategic")
+            self._wait(
+                lambda at=at: UNHEALTHY_TAINT in json.dumps(self._cluster.api.get(at)["spec"]),  # type: ignore[misc]
+                f"{at} to be tainted",
+            )
+            took.append(time.monotonic() - started)
         return took
 
     def _told_after(self, *, joins: bool) -> float:
@@ -225,7 +244,8 @@ def _synced(to_lead_s: float, to_status_s: float, controller: Controller) -> str
 
 def _told(latencies: Mapping[str, Sequence[float]]) -> str:
     head = ("from a node's label to", "median s", "most s", "target s")
-    targets = {"taint": str(ACTION_TARGET_S)}
+    action = str(ACTION_TARGET_S)
+    targets = {"taint": action, "unhealthy taint, of its condition": action}
     return table(
         head,
         [

@@ -63,6 +63,7 @@ class Population:
                 "output": "ExtendedResource",
                 "priorities": [{"classNames": ["high"], "policy": "SmallestFit"}],
                 "defaultPolicy": "EveryFit",
+                "health": {"mode": "Quarantine"},
                 "devices": [
                     _row(number, reserved=reserved and number == 0) for number in range(self.rows)
                 ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from functools import partial
 
@@ -148,3 +149,32 @@ def test_a_pod_with_an_extended_resource_of_a_driver_runs_elsewhere(
         print(f"\n{ward.plane.version}: {GPU} by a driver: running elsewhere after {took:.1f} s")
         assert took < 10
         assert uids(pods[1:]) < uids(ward.pods("web"))
+
+
+@pytest.mark.rule("H2", "H3")
+def test_a_device_on_which_two_programs_crash_is_left(claims: Ward) -> None:
+    ward = claims
+    ward.begin("Evict", fleets_table())
+    first = _alone_on_the_first_device(ward, "first")
+    ward.crash(first)
+    ward.looked()
+    assert not ward.cases(_NODE)  # one program's crash is that program's
+    ward.delete_deployment("first")
+    second = _alone_on_the_first_device(ward, "second")
+    ward.crash(second)
+    ward.wait(lambda: ward.cases(_NODE), "the device to be suspect")
+    assert ward.cases(_NODE)[0]["verdict"] == "Suspect"
+    for _ in range(2):
+        time.sleep(1.1)  # a crash is told to the second
+        ward.crash(second)
+        ward.looked()
+    ward.wait(lambda: ward.replaced("second", [second], 1), "the Pod to run elsewhere")
+    assert ward.cases(_NODE)[0]["verdict"] == "Failed"
+
+
+def _alone_on_the_first_device(ward: Ward, name: str) -> Json:
+    with ward.only(_NODE):
+        (pod,) = ward.deployment(name, "gpu-a100", 1)
+    (held,) = given(ward.api, ward.namespace)[pod["metadata"]["name"]]
+    assert held.devices == ("gpu-0",)
+    return pod

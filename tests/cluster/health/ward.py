@@ -15,6 +15,7 @@ import httpx
 from selection_spec.table import load_table
 from tests.builders import PodBuilder
 from tests.cluster.api import Api, ApiError, Json, path, wait_until
+from tests.cluster.claims.allocated import wait_claims_gone
 from tests.cluster.claims.devices import NVIDIA, SLICES
 from tests.cluster.claims.fleet import CLASSES, DRA
 from tests.cluster.control_plane import ControlPlane
@@ -24,7 +25,13 @@ from tests.cluster.live.programs import Controller, Replica
 from tests.cluster.nodes import NODES, wait_nodes_ready
 from tests.cluster.pods import node_of
 from tests.cluster.product.places import in_parallel
-from tests.cluster.product.workloads import create_workload, pods_of, wait_pods, workload
+from tests.cluster.product.workloads import (
+    create_workload,
+    pods_of,
+    wait_pods,
+    workload,
+    workload_path,
+)
 from webhook.terms import HEALTH_LABEL, HEALTH_OBJECT, UNHEALTHY_TAINT, VERDICTS_ANNOTATION
 
 SECONDS = 60.0
@@ -97,11 +104,11 @@ class Ward:
         return self.plane.version == "1.35"
 
     @contextmanager
-    def only(self, node: str) -> Iterator[None]:
-        """A time in which the other nodes of a node's model take no new Pods."""
-        model = self.api.get(path("v1", "nodes", node))["metadata"]["labels"][MODEL_LABEL]
+    def only(self, *nodes: str) -> Iterator[None]:
+        """A time in which the other nodes of a model take no new Pods."""
+        model = self.api.get(path("v1", "nodes", nodes[0]))["metadata"]["labels"][MODEL_LABEL]
         alike = self.api.list(NODES, labelSelector=f"{MODEL_LABEL}={model}")
-        others = [one["metadata"]["name"] for one in alike if one["metadata"]["name"] != node]
+        others = [one["metadata"]["name"] for one in alike if one["metadata"]["name"] not in nodes]
         try:
             for one in others:
                 self.api.patch(path("v1", "nodes", one), {"spec": {"unschedulable": True}})
@@ -110,6 +117,14 @@ class Ward:
             for one in others:
                 self.api.patch(path("v1", "nodes", one), {"spec": {"unschedulable": False}})
             wait_nodes_ready(self.api, others)
+
+    def delete_deployment(self, name: str) -> None:
+        """A Deployment is deleted, and its Pods and their claims are gone."""
+        self.api.delete(workload_path("Deployment", self.namespace, name))
+        wait_until(
+            lambda: not pods_of(self.api, self.namespace, name), timeout=SECONDS, what="no Pods"
+        )
+        wait_claims_gone(self.api, self.namespace)
 
     def eight_on(self, node: str) -> list[Json]:
         """Eight Pods of a Deployment, each with one device of a node of V100 with 32 GB."""

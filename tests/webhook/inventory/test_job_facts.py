@@ -12,6 +12,10 @@ def on(action: object, *conditions: object) -> Json:
     return {"action": action, "onPodConditions": list(conditions)}
 
 
+def codes(operator: str, *values: int) -> Json:
+    return {"action": "FailJob", "onExitCodes": {"operator": operator, "values": list(values)}}
+
+
 DISRUPTED = {"type": "DisruptionTarget"}
 
 
@@ -30,6 +34,10 @@ DISRUPTED = {"type": "DisruptionTarget"}
         ([on("Count", DISRUPTED)], JobFacts()),
         ([on("Count", DISRUPTED), on("Ignore", DISRUPTED)], JobFacts()),
         ([{"action": "Ignore", "onExitCodes": {}}], JobFacts()),
+        ([codes("In", 42), on("Ignore", DISRUPTED)], JobFacts(ignores=True)),
+        ([codes("In", 1, 143), on("Ignore", DISRUPTED)], JobFacts(fails=True)),
+        ([codes("NotIn", 42), on("Ignore", DISRUPTED)], JobFacts(fails=True)),
+        ([codes("NotIn", 137, 143), on("Ignore", DISRUPTED)], JobFacts(ignores=True)),
     ],
     ids=str,
 )
