@@ -14,7 +14,7 @@ import pytest
 
 # Letter and highest number of each section of the semantics.
 _SECTIONS = {"G": 6, "A": 8, "D": 10, "N": 9, "C": 7, "R": 8, "U": 4, "H": 11}
-_FINISHED = ("G", "A", "D", "N", "C", "R")
+_FINISHED = ("G", "A", "D", "N", "C", "R", "H")
 
 
 def _numbered(letters: tuple[str, ...]) -> tuple[str, ...]:

@@ -132,9 +132,12 @@ class Stage:
                 board=self.board,
                 log=self.logbook.log,
                 metrics=HealthMetrics(CollectorRegistry()),
-                monotonic=lambda: self.now.timestamp(),
+                monotonic=self._steady,
             )
         return self.loops[name]
+
+    def _steady(self) -> float:
+        return self.now.timestamp()
 
     def see(self) -> None:
         """Have the mirrors show what is there."""
