@@ -26,7 +26,7 @@ from webhook.health.records import State
 from webhook.health.step import Step, step
 from webhook.inventory.matching import Matcher
 from webhook.kube.cluster import Cluster
-from webhook.kube.errors import UnreachableError
+from webhook.kube.errors import ClusterError, UnreachableError
 from webhook.kube.versions import server_version
 from webhook.logs import Log
 
@@ -34,8 +34,13 @@ from webhook.logs import Log
 _SOON_S = 1.0
 _LOOK_S = 30.0
 
-# Actions of one run; the rest follows in the next ones.
+# Actions of one run, and seconds in which another one is begun: the rest follows in the next ones,
+# which look at what is there by then.
 _ACTIONS = 100
+_ACTING_S = 2.0
+
+# A Job is looked at anew before another Pod of it goes: by then it has counted the last one.
+_JOB_SETTLES_S = 15.0
 
 
 class HealthLoop:
@@ -85,6 +90,9 @@ class HealthLoop:
         self._events = HealthEvents(cluster)
         self._applier = Applier(cluster)
         self._pauses: Pauses[str] = Pauses()
+        self._tries: Pauses[tuple[str, ...]] = Pauses()
+        self._moved: dict[str, float] = {}
+        self._refused = ""
         self._state: State | None = None
         self._missing: tuple[str, ...] | None = None
 
@@ -94,14 +102,20 @@ class HealthLoop:
         Raises:
             ClusterError: Something cannot be seen or written; it is tried again.
         """
+        try:
+            return self._run(now)
+        except ClusterError as error:
+            self._board.post(self.name, Part((words.blind(str(error)),)))
+            raise
+
+    def _run(self, now: datetime) -> float:
         world = self._world
         seen = world.tables, world.nodes, world.pods, world.slices, world.claims, world.rules
         if not world.ready(*seen, world.daemons, self._book.mirror):
             return _SOON_S
         if why := world.blind(*seen, self._book.mirror):
             # What was last seen may be wrong by now: stale data neither acts nor clears (H3).
-            self._board.post(self.name, Part((words.blind(why),)))
-            raise UnreachableError(f"nothing is judged: {why}")
+            raise UnreachableError(why)
         self._settle_table()
         return self._look(round(now.timestamp(), 3))
 
@@ -123,7 +137,7 @@ class HealthLoop:
             self._state = remembered(facts.nodes, ledger)
         state = replace(self._state, ledger=ledger)
         steady = self._monotonic()
-        paused = self._pauses.waiting(steady)
+        paused = self._pauses.waiting(steady) | self._settling(steady)
         observed = self._homes.observed(facts)
         found = step(Moment(observed, self._policy, now, paused), state)
         if jobs := self._view.jobs(found.decisions, steady):
@@ -135,25 +149,41 @@ class HealthLoop:
             return 0.0
         self._state = found.state
         written = self._records.write(found.state.records, facts.nodes, now)
+        self._note_refused(written.refused)
         self._say(found, now)
-        outcomes = self._act(
-            [one for one in found.actions if one.subject.node not in written.failed]
-        )
+        actions = [one for one in found.actions if one.subject.node not in written.failed]
+        due = [one for one in actions if self._tries.is_over(one.key, steady)]
+        outcomes = self._act(due)
         self._events.tell(found, outcomes, facts.nodes, now)
         self._give_back(outcomes)
-        if written.error is not None:
-            raise written.error
-        return self._again(found, outcomes)
+        if len(due) > len(outcomes):
+            return 0.0
+        return _SOON_S if found.decisions else _LOOK_S
+
+    def _settling(self, steady: float) -> frozenset[str]:
+        """Return the Jobs of which a Pod went just now, by uid."""
+        self._moved = {job: at for job, at in self._moved.items() if steady - at < _JOB_SETTLES_S}
+        return frozenset(self._moved)
+
+    def _note_refused(self, refused: str) -> None:
+        """Log why a node cannot be written on, every new reason once."""
+        if refused and refused != self._refused:
+            self._log.warning("a node cannot be written on", why=refused)
+        self._refused = refused
 
     def _act(self, actions: list[Action]) -> list[Outcome]:
         """Do what was planned: first what keeps new Pods away, then evictions."""
         moving = (Doing.EVICT, Doing.REMOVE)
         in_order = sorted(actions, key=lambda one: one.doing in moving)[:_ACTIONS]
-        outcomes = []
+        began = self._monotonic()
+        outcomes: list[Outcome] = []
         for action in in_order:
+            if self._monotonic() - began > _ACTING_S:
+                break
             outcome = self._applier.apply(action, self._world.rules.served_at)
             outcomes.append(outcome)
             self._metrics.acted(outcome)
+            self._remember(outcome)
             if outcome.result is not Result.NEEDLESS:
                 self._log.info(
                     "health",
@@ -165,17 +195,25 @@ class HealthLoop:
                 )
         return outcomes
 
+    def _remember(self, outcome: Outcome) -> None:
+        """Note what is to be tried again later, and which Job has lost a Pod."""
+        action, steady = outcome.action, self._monotonic()
+        if outcome.result in (Result.REFUSED, Result.FAILED):
+            self._tries.failed(action.key, steady)
+            if action.pod is not None:
+                self._pauses.failed(action.pod.uid, steady)
+        else:
+            self._tries.succeeded(action.key)
+            if action.pod is not None and action.doing is Doing.EVICT:
+                self._moved[action.pod.owner.uid] = steady
+                self._view.forget(action.pod.owner.uid)
+
     def _give_back(self, outcomes: list[Outcome]) -> None:
         """Take evictions that did not come about out of the ledger, and try them again later."""
         ledger = self._book.read()
-        steady = self._monotonic()
-        evictions = [one for one in outcomes if one.action.doing in (Doing.EVICT, Doing.REMOVE)]
-        for one in evictions:
-            uid = "" if one.action.pod is None else one.action.pod.uid
-            if one.result in (Result.REFUSED, Result.FAILED):
-                self._pauses.failed(uid, steady)
-            if one.is_given_back:
-                ledger = ledger.without(uid)
+        for one in outcomes:
+            if one.is_given_back and one.action.pod is not None:
+                ledger = ledger.without(one.action.pod.uid)
         try:
             self._book.write(ledger)
         except ConflictError:
@@ -194,12 +232,7 @@ class HealthLoop:
         self._board.post(
             self.name,
             Part(
-                words.conditions(found, self._policy, self._missing, now),
+                words.conditions(found, self._policy, self._missing, now, self._refused),
                 {"health": words.summary(found, self._policy, now)},
             ),
         )
-
-    def _again(self, found: Step, outcomes: list[Outcome]) -> float:
-        if len(found.actions) > len(outcomes):
-            return 0.0
-        return _SOON_S if found.decisions else _LOOK_S

@@ -8,7 +8,8 @@ from http import HTTPStatus
 
 from webhook.controllers.node_taints import set_taint
 from webhook.health.actions import Action, Doing
-from webhook.health.fences import NO_EFFECT, UNHEALTHY, is_tainted, rule_name
+from webhook.health.cases import Mark
+from webhook.health.fences import NO_EFFECT, NO_SCHEDULE, UNHEALTHY, is_tainted, rule_name
 from webhook.health.subjects import Subject
 from webhook.inventory.facts import Json, Taint, mapping, mappings, node_facts
 from webhook.inventory.pod_facts import PodFacts, pod_facts
@@ -18,6 +19,9 @@ from webhook.kube.errors import ApiError, ClusterError
 from webhook.terms import DRA_GROUP, RULE_LABEL, UNHEALTHY_TAINT
 
 _RULE_KIND = "DeviceTaintRule"
+
+# What Kubernetes says, with status 500, of a Pod that it therefore never evicts.
+_TWO_BUDGETS = "more than one PodDisruptionBudget"
 
 
 class Result(StrEnum):
@@ -83,7 +87,7 @@ class Applier:
             case Doing.UNRULE:
                 return self._no_rule(action, rules_path)
             case Doing.EVICT | Doing.REMOVE:
-                return self._evict(action)
+                return self._evict(action, rules_path)
 
     def _taint(self, action: Action, wanted: Taint | None) -> Outcome:
         changed = set_taint(self._cluster, action.subject.node, UNHEALTHY_TAINT, wanted)
@@ -100,11 +104,15 @@ class Applier:
             except ApiError as error:
                 if not error.is_conflict:
                     raise
-                return Outcome(action, Result.NEEDLESS)
-            return Outcome(action, Result.DONE)
+            else:
+                return Outcome(action, Result.DONE)
         found = rule_facts(self._cluster.get(f"{rules_path}/{name}"))
         if not found.is_ours:
             return Outcome(action, Result.FAILED, f"{_RULE_KIND} {name} is somebody else's")
+        subject = action.subject
+        selector = subject.driver, subject.pool, subject.device
+        if (found.selector, found.taint.effect) == (selector, action.effect):
+            return Outcome(action, Result.NEEDLESS)
         query = {"fieldManager": "gpuspec-health", "force": "true"}
         self._cluster.patch(f"{rules_path}/{name}", body, "apply", **query)
         return Outcome(action, Result.DONE)
@@ -118,20 +126,20 @@ class Applier:
         self._cluster.delete(path)
         return Outcome(action, Result.DONE)
 
-    def _evict(self, action: Action) -> Outcome:
+    def _evict(self, action: Action, rules_path: str | None) -> Outcome:
         """Ask for an eviction, after another look at the Pod and at what keeps others away."""
         pod = action.pod
         if pod is None:
             raise AssertionError(action)
         found = self._cluster.get(f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}")
-        if why := _differs(pod, pod_facts(found), action) or self._unfenced(action):
+        if why := _differs(pod, pod_facts(found), action) or self._unfenced(action, rules_path):
             return Outcome(action, Result.NEEDLESS, why)
         try:
             self._cluster.create(
                 f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/eviction", _eviction(pod)
             )
         except ApiError as error:
-            if error.code == HTTPStatus.TOO_MANY_REQUESTS:
+            if error.code == HTTPStatus.TOO_MANY_REQUESTS or _TWO_BUDGETS in error.message:
                 why = _refusal(error, found)
                 return Outcome(action, Result.REFUSED, why, is_given_back=True)
             if error.is_conflict:  # another Pod of this name
@@ -139,9 +147,14 @@ class Applier:
             raise
         return Outcome(action, Result.DONE)
 
-    def _unfenced(self, action: Action) -> str:
-        """Return why a node lets new Pods in again; "" where it does not, or is not what does."""
-        if not action.is_by_taint:
+    def _unfenced(self, action: Action, rules_path: str | None) -> str:
+        """Return why new Pods could come again; "" where our mark is there, or none is needed."""
+        if action.fence is Mark.RULE:
+            path = f"{rules_path}/{rule_name(action.subject)}"
+            rule = rule_facts(self._cluster.get(path))
+            is_there = rule.is_ours and rule.taint.effect == NO_SCHEDULE
+            return "" if is_there else f"our DeviceTaintRule {rule.name} has changed"
+        if action.fence is not Mark.TAINT:
             return ""
         node = node_facts(self._cluster.get(f"/api/v1/nodes/{action.subject.node}"))
         return "" if is_tainted(node) else f"node {node.name} no longer has our taint"

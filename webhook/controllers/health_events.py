@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from webhook.controllers.health_acts import Outcome, Result
+from webhook.controllers.pauses import Pauses
 from webhook.controllers.pod_events import (
     Words,
     event,
@@ -39,6 +40,7 @@ class HealthEvents:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._told: set[str] = set()
+        self._refused: Pauses[str] = Pauses()
 
     def tell(
         self,
@@ -50,7 +52,10 @@ class HealthEvents:
         """Create what was not told yet; what cannot be told holds nothing up."""
         time = datetime.fromtimestamp(now, UTC)
         wanted = dict(self._wanted(step, outcomes, nodes, time))
-        new = [name for name in wanted if name not in self._told]
+        self._refused.keep(wanted)
+        new = [
+            name for name in wanted if name not in self._told and self._refused.is_over(name, now)
+        ]
         for name in new[:_EVENTS]:
             one = wanted[name]
             path = f"/api/v1/namespaces/{one['metadata']['namespace']}/events"
@@ -58,6 +63,7 @@ class HealthEvents:
                 self._cluster.create(path, one)
             except ApiError as error:
                 if not (error.is_conflict or error.is_leaving):
+                    self._refused.failed(name, now)
                     continue
             except ClusterError:
                 return

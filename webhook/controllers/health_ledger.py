@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 
 from webhook.health.ledger import Ledger
-from webhook.health.stored import ledger_of, ledger_text
+from webhook.health.stored_ledger import ledger_of, ledger_text
 from webhook.inventory.facts import Json, mapping
 from webhook.kube.cluster import Cluster
 from webhook.kube.errors import ApiError
@@ -43,6 +43,7 @@ class LedgerBook:
         )
         self._ledger: Ledger | None = None
         self._version = ""
+        self._was_there = False
         self._ours: deque[str] = deque(maxlen=_OURS)
 
     def read(self) -> Ledger:
@@ -51,8 +52,12 @@ class LedgerBook:
         Raises:
             ClusterError: It cannot be read.
         """
-        if self._ledger is None or not {*self._ours}.issuperset(self.mirror.held().values()):
+        held = self.mirror.held()
+        if self._ledger is None or not {*self._ours}.issuperset(held.values()):
             self._load()
+        elif self._was_there and not held:
+            self._version = ""  # somebody has deleted it: it is written again, as it was
+        self._was_there = bool(held)
         if self._ledger is None:
             raise AssertionError(self._path)
         return self._ledger
@@ -64,7 +69,7 @@ class LedgerBook:
             ConflictError: Somebody else was faster.
             ClusterError: It cannot be written.
         """
-        if ledger == self._ledger:
+        if ledger == self._ledger and (self._version or ledger == Ledger()):
             return
         try:
             found = self._put(ledger_text(ledger))
@@ -81,10 +86,12 @@ class LedgerBook:
         except ApiError as error:
             if not error.is_not_found:
                 raise
-            self._ledger, self._version = Ledger(), ""
+            self._ledger, self._version = self._ledger or Ledger(), ""
             return
         text = mapping(found.get("data")).get(LEDGER_FIELD)
-        self._keep(found, (ledger_of(text) if isinstance(text, str) else None) or Ledger())
+        read = ledger_of(text) if isinstance(text, str) else None
+        # What nobody can read is no reason to forget what is known.
+        self._keep(found, read or self._ledger or Ledger())
 
     def _put(self, text: str) -> Json:
         body: Json = {

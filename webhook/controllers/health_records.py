@@ -9,7 +9,7 @@ from webhook.health.records import Record
 from webhook.health.stored import record_text
 from webhook.inventory.facts import Json, NodeFacts
 from webhook.kube.cluster import Cluster
-from webhook.kube.errors import ApiError, ClusterError
+from webhook.kube.errors import ApiError
 from webhook.terms import HEALTH_LABEL, SUSPECT, VERDICTS_ANNOTATION
 
 _MANAGER = "gpuspec-health"
@@ -25,7 +25,7 @@ class Written:
     """What became of writing: nodes whose record is not there yet, and why the last one is not."""
 
     failed: frozenset[str]
-    error: ClusterError | None = None
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,12 @@ class RecordBook:
             records: What is known, by node.
             nodes: The nodes as they are seen.
             now: Seconds since 1970.
+
+        Raises:
+            UnreachableError: The API server does not answer.
         """
         failed: set[str] = set()
-        error: ClusterError | None = None
+        why = ""
         count = 0
         for node, content in self._differing(records, nodes, now):
             count += 1
@@ -68,13 +71,11 @@ class RecordBook:
             except ApiError as refused:
                 failed.add(node.name)
                 if not (refused.is_not_found or refused.is_conflict):  # another node of this name
-                    error = refused
-            except ClusterError as unreachable:
-                return Written(frozenset(records), unreachable)
+                    why = str(refused)
             else:
                 self._written[node.name] = content, now
         self._written = {name: one for name, one in self._written.items() if now - one[1] < _SEEN_S}
-        return Written(frozenset(failed), error)
+        return Written(frozenset(failed), why)
 
     def _differing(
         self, records: Mapping[str, Record], nodes: Mapping[str, NodeFacts], now: float

@@ -10,12 +10,15 @@ from webhook.health.gather import Facts, devices_of
 from webhook.health.observed import Devices, Holdings
 from webhook.health.permits import jobs_needed
 from webhook.health.plan import Decision
+from webhook.inventory.facts import mapping
 from webhook.inventory.job_facts import JobFacts, job_facts
 from webhook.kube.cluster import Cluster
-from webhook.kube.errors import ApiError
+from webhook.kube.errors import ClusterError
 
-# A Job that was looked at counts for that long: its Pods fail meanwhile.
+# A Job that was looked at counts for that long: its Pods fail meanwhile. One that could not be
+# looked at is not asked for again sooner than that, so that others have their turn.
 _FRESH_S = 5.0
+_UNKNOWN_S = 60.0
 # Jobs that are looked up in one run.
 _JOBS = 50
 
@@ -33,7 +36,7 @@ class HealthView:
         self._world = world
         self._devices = -1, Devices()
         self._holdings = -1, Holdings()
-        self._jobs: dict[str, tuple[float, JobFacts]] = {}
+        self._jobs: dict[str, tuple[float, JobFacts | None]] = {}
 
     def facts(self) -> Facts:
         """Return what there is now."""
@@ -53,14 +56,11 @@ class HealthView:
         )
 
     def jobs(self, decisions: Iterable[Decision], steady: float) -> Mapping[str, JobFacts]:
-        """Return the Jobs of Pods that hold what has failed, by uid.
+        """Return the Jobs of Pods that hold what has failed, by uid; some may not be known yet.
 
         Args:
             decisions: What has failed, and who holds it.
             steady: Seconds of a steady clock.
-
-        Raises:
-            ClusterError: They cannot be looked at.
         """
         pods = tuple(
             holder.pod
@@ -68,23 +68,28 @@ class HealthView:
             if one.case.held is Verdict.FAILED
             for holder in one.holders or ()
         )
-        needed = sorted(jobs_needed(pods))[:_JOBS]
-        self._jobs = {
-            uid: one for uid, one in self._jobs.items() if any(uid == job[2] for job in needed)
-        }
-        for namespace, name, uid in needed:
-            looked = self._jobs.get(uid)
-            if looked is None or steady - looked[0] > _FRESH_S:
-                self._look_up(namespace, name, uid, steady)
-        return {uid: facts for uid, (_, facts) in self._jobs.items()}
+        needed = {uid: (namespace, name) for namespace, name, uid in jobs_needed(pods)}
+        self._jobs = {uid: one for uid, one in self._jobs.items() if uid in needed}
+        due = sorted(uid for uid in needed if self._is_due(uid, steady))
+        for uid in due[:_JOBS]:
+            self._jobs[uid] = steady, self._look_up(*needed[uid], uid)
+        return {uid: facts for uid, (_, facts) in self._jobs.items() if facts is not None}
 
-    def _look_up(self, namespace: str, name: str, uid: str, steady: float) -> None:
+    def forget(self, uid: str) -> None:
+        """Look at a Job again before anything else is decided about it."""
+        self._jobs.pop(uid, None)
+
+    def _is_due(self, uid: str, steady: float) -> bool:
+        if uid not in self._jobs:
+            return True
+        at, facts = self._jobs[uid]
+        return steady - at > (_UNKNOWN_S if facts is None else _FRESH_S)
+
+    def _look_up(self, namespace: str, name: str, uid: str) -> JobFacts | None:
+        """Return a Job; None where it cannot be looked at, or is another one of this name."""
         try:
             found = self._cluster.get(f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}")
-        except ApiError as error:
-            if not error.is_not_found:
-                raise
-            self._jobs.pop(uid, None)
-            return
-        if found["metadata"].get("uid") == uid:
-            self._jobs[uid] = steady, job_facts(found)
+        except ClusterError:
+            return None
+        is_it = mapping(found.get("metadata")).get("uid") == uid
+        return job_facts(found) if is_it else None

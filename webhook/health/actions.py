@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from selection_spec.health import Mode
+from webhook.health.cases import Mark
 from webhook.health.subjects import Subject
 from webhook.inventory.pod_facts import PodFacts
 
@@ -30,7 +31,7 @@ class Action:
         mode: The mode that allows it.
         pod: Whom to evict, or which dead Pod to remove.
         effect: Of a rule: ``None`` first, ``NoSchedule`` once that was read back.
-        is_by_taint: Of an eviction: whether our taint is what keeps others from the node.
+        fence: Of an eviction: the mark of ours that keeps others away, if one does.
         why: The evidence, for people.
     """
 
@@ -39,7 +40,7 @@ class Action:
     mode: Mode
     pod: PodFacts | None = None
     effect: str = ""
-    is_by_taint: bool = False
+    fence: Mark = Mark.NONE
     why: str = ""
 
     @property

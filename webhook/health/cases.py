@@ -12,6 +12,7 @@ from webhook.health.subjects import Subject
 
 # Beyond these, more evidence about one subject tells nobody anything.
 _MOST_EVIDENCE = 16
+_SAID = 240
 
 
 class Verdict(StrEnum):
@@ -121,7 +122,8 @@ def gathered(former: tuple[Evidence, ...], new: list[Reading], now: float) -> tu
     for reading in new:
         before = kept.get(reading.key)
         at = before.at if before is not None else now
-        kept[reading.key] = Evidence(*reading.key, reading.grade, reading.said, at)
+        said = reading.said[:_SAID]
+        kept[reading.key] = Evidence(*reading.key, reading.grade, said, at)
     return tuple(sorted(kept.values(), key=lambda one: (-one.grade, one.at, one.key)))[
         :_MOST_EVIDENCE
     ]

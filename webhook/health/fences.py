@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from webhook.health.cases import Case, Mark
 from webhook.health.observed import Observed
+from webhook.health.readings import Source
+from webhook.health.signals import pod_status
 from webhook.health.signals.allocatable import Withheld, withheld
 from webhook.health.subjects import Kind, Subject, node_subject
 from webhook.inventory.facts import NodeFacts, Taint
@@ -61,11 +63,25 @@ def fencing(case: Case, observed: Observed) -> Fencing:
             return Fencing(Fence.TAINT, is_in_place=True, mark=Mark.TAINT)
     if case.mark is Mark.TAINT:
         return Fencing(Fence.TAINT, is_in_place=is_tainted(node), mark=Mark.TAINT)
-    if subject.kind is Kind.PLUGIN and withheld(node, subject.resource) is Withheld.SOME:
+    if subject.kind is Kind.PLUGIN and _is_withheld(case, observed):
         return Fencing(Fence.KUBELET, is_in_place=True)
     if subject.kind is Kind.DRA:
         return _of_device(case, observed)
     return Fencing(Fence.TAINT, is_in_place=False, mark=Mark.TAINT)
+
+
+def _is_withheld(case: Case, observed: Observed) -> bool:
+    """Tell whether a kubelet withholds a device: as many as its Pods are told to be Unhealthy."""
+    subject = case.subject
+    node = observed.nodes[subject.node]
+    if withheld(node, subject.resource) is not Withheld.SOME:
+        return False
+    if not subject.device:
+        return True
+    missing = node.capacity[subject.resource] - node.allocatable.get(subject.resource, 0)
+    told = pod_status.told_unhealthy(observed, subject.node, subject.resource)
+    sources = {one.source for one in case.evidence}
+    return sources <= {Source.POD_STATUS} and len(told | {subject}) <= missing
 
 
 def is_tainted(node: NodeFacts) -> bool:
@@ -79,10 +95,11 @@ def rule_name(subject: Subject) -> str:
 
 
 def rule_of(subject: Subject, observed: Observed) -> RuleFacts | None:
-    """Return our rule for a device, if it is there."""
-    name = rule_name(subject)
-    ours = (one for one in observed.rules or () if one.is_ours and one.name == name)
-    return next(ours, None)
+    """Return our rule for a device, if it is there and says what we say."""
+    rule = observed.our_rules.get(rule_name(subject))
+    selector = subject.driver, subject.pool, subject.device
+    is_true = rule is not None and (rule.selector, rule.taint.key) == (selector, UNHEALTHY_TAINT)
+    return rule if is_true else None
 
 
 def counted_as(subject: Subject, mark: Mark) -> Subject:

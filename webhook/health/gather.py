@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from selection_spec.drivers import PLUGIN_RESOURCES
 from selection_spec.table import Table
 from webhook.health.ledger import Ledger
 from webhook.health.observed import Devices, Holdings, Observed
@@ -53,6 +54,8 @@ class Homes:
     def __init__(self, table: Table, matcher: Matcher) -> None:
         self.table = table
         self._matcher = matcher
+        claimed = (row.claim.driver for row in table.rows if row.claim is not None)
+        self._drivers = frozenset(PLUGIN_RESOURCES).union(claimed)
         self._seen: dict[str, tuple[NodeFacts, tuple[str, ...]]] = {}
 
     def observed(self, facts: Facts) -> Observed:
@@ -63,6 +66,7 @@ class Homes:
             nodes=nodes,
             rows=rows,
             resources=self.table.resources,
+            drivers=self._drivers,
             pods=tuple(pod for pod in facts.pods if pod.node in nodes),
             devices=facts.devices,
             holdings=facts.holdings,

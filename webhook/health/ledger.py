@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from webhook.health.subjects import Subject
+
+ASKED: Final = -1.0
+"""In the place of a time: a person has asked for it, and no controller has seen that yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class Ledger:
         quarantined: Nodes with our taint, and devices with a rule of ours; since when.
         breakers: The rows that stopped; since when.
         resumed: When a person had a row go on; what failed before does not stop it again.
+            ``ASKED`` until a controller has seen it: people's clocks differ.
     """
 
     evictions: tuple[Eviction, ...] = ()
@@ -44,17 +49,19 @@ class Ledger:
         """Return it without an eviction that was refused."""
         return replace(self, evictions=tuple(one for one in self.evictions if one.pod != pod))
 
-    def resume(self, rows: frozenset[str] | None, now: float) -> Ledger:
-        """Return it with rows going on again, all of them where none is named (H5)."""
+    def resume(self, rows: frozenset[str] | None) -> Ledger:
+        """Return it with rows asked to go on again, all of them where none is named (H5)."""
         going = frozenset(self.breakers) if rows is None else rows & self.breakers.keys()
         return replace(
             self,
             breakers={row: at for row, at in self.breakers.items() if row not in going},
-            resumed={**self.resumed, **dict.fromkeys(sorted(going), now)},
+            resumed={**self.resumed, **dict.fromkeys(sorted(going), ASKED)},
         )
 
     def recent(self, now: float, window_s: float) -> Ledger:
-        """Return it without what no longer counts."""
+        """Return it without what no longer counts, and with rows resumed that were asked to be."""
         return replace(
-            self, evictions=tuple(one for one in self.evictions if now - window_s < one.at)
+            self,
+            evictions=tuple(one for one in self.evictions if now - window_s < one.at),
+            resumed={row: now if at == ASKED else min(at, now) for row, at in self.resumed.items()},
         )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from webhook.health.cases import Case, Mark, Verdict
 from webhook.health.fences import is_tainted, rule_name, rule_of
 from webhook.health.observed import Observed
-from webhook.health.subjects import Subject
+from webhook.health.subjects import Kind, Subject
 
 
 def adopted(observed: Observed, known: Collection[Subject]) -> Iterator[Case]:
@@ -36,13 +36,14 @@ def settled(case: Case, observed: Observed) -> Case:
     and so it was ours to remove; that is respected until the evidence changes.
     """
     if case.mark is Mark.NONE:
-        return case
+        is_ours = case.subject.kind is Kind.DRA and rule_of(case.subject, observed) is not None
+        return replace(case, mark=Mark.RULE, is_seen=True) if is_ours else case
     if case.mark is Mark.RULE and observed.rules is None:
         # No person did that: Kubernetes has no such rules any more.
         return replace(case, mark=Mark.NONE, is_seen=False)
     if is_marked(case, observed):
         return case if case.is_seen else replace(case, is_seen=True)
-    if case.held is Verdict.HEALTHY:
+    if case.held is not Verdict.FAILED:
         return replace(case, mark=Mark.NONE, is_seen=False)
     if case.is_seen:
         return replace(case, mark=Mark.NONE, is_seen=False, waived=case.digest)

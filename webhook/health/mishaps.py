@@ -50,7 +50,8 @@ def held_by(pod: PodFacts, observed: Observed) -> Iterable[Subject]:
     by_claim = (observed.devices.subject(key) for key in observed.holdings.devices.get(pod.uid, ()))
     named = pod.trouble.devices if pod.trouble is not None else ()
     by_status = (device_named(pod.node, name, identity) for name, identity in named)
-    return dict.fromkeys(one for one in (*by_claim, *by_status) if one is not None)
+    found = (one for one in (*by_claim, *by_status) if one is not None)
+    return dict.fromkeys(one for one in found if observed.judges(one))
 
 
 def by_node(
@@ -89,7 +90,7 @@ def _since(node: str, booted: Mapping[str, float] | None, otherwise: float) -> f
 
 def _asks(pod: PodFacts, observed: Observed) -> bool:
     """Tell whether a rejected Pod wanted devices of ours: others' are rejected the same way."""
-    return pod.has_claims or not observed.resources.isdisjoint(pod.devices)
+    return not observed.resources.isdisjoint(pod.devices)
 
 
 def _mishap(pod: PodFacts, source: Source, subject: Subject, at: float) -> Mishap:

@@ -32,11 +32,13 @@ class Devices:
     def __init__(self, slices: Iterable[SliceFacts] = ()) -> None:
         self.nodes: dict[DeviceKey, str] = {}
         self.tainted: dict[DeviceKey, tuple[Taint, ...]] = {}
-        self.counts: dict[str, int] = defaultdict(int)
+        self.counts: dict[tuple[str, str], int] = defaultdict(int)
+        self.pools: set[tuple[str, str]] = set()
         for one in slices:
             if not one.node:
                 continue
-            self.counts[one.node] += len(one.devices)
+            self.counts[one.node, one.driver] += len(one.devices)
+            self.pools.add((one.driver, one.pool))
             for device in one.devices:
                 key = one.driver, one.pool, device.name
                 self.nodes[key] = one.node
@@ -70,6 +72,7 @@ class Observed:
         nodes: The nodes of the table's rows, by name.
         rows: By node the ids of its rows.
         resources: The extended resources of the table's rows.
+        drivers: The DRA drivers whose devices are GPUs; none stands for all.
         pods: Pods on these nodes that hold or held devices, rejected ones among them.
         rules: The DeviceTaintRules; None where Kubernetes has none (H7).
         jobs: Those whose Pods may be evicted, by uid, as far as they were looked up.
@@ -79,12 +82,23 @@ class Observed:
     nodes: Mapping[str, NodeFacts] = field(default_factory=dict)
     rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     resources: frozenset[str] = frozenset()
+    drivers: frozenset[str] = frozenset()
     pods: Sequence[PodFacts] = ()
     devices: Devices = field(default_factory=Devices)
     holdings: Holdings = field(default_factory=Holdings)
     rules: Sequence[RuleFacts] | None = None
     jobs: Mapping[str, JobFacts] = field(default_factory=dict)
     daemons: Sequence[DaemonFacts] = ()
+
+    def judges(self, subject: Subject) -> bool:
+        """Tell whether a subject is on a node of ours, and none of another kind of device."""
+        is_gpu = not (subject.driver and self.drivers) or subject.driver in self.drivers
+        return is_gpu and subject.node in self.nodes
+
+    @cached_property
+    def our_rules(self) -> Mapping[str, RuleFacts]:
+        """The DeviceTaintRules that have our label, by name."""
+        return {one.name: one for one in self.rules or () if one.is_ours}
 
     @cached_property
     def by_uid(self) -> Mapping[str, PodFacts]:
@@ -115,8 +129,10 @@ class Observed:
 
     def _devices_of(self, node: NodeFacts) -> int:
         by_plugin = sum(node.capacity.get(one, 0) for one in self.resources)
-        # The same cards, where both offer them.
-        return max(by_plugin, self.devices.counts.get(node.name, 0))
+        drivers = self.drivers or {driver for _, driver in self.devices.counts}
+        by_driver = (self.devices.counts.get((node.name, one), 0) for one in drivers)
+        # The same cards, where several offer them.
+        return max(by_plugin, *by_driver, 0)
 
     def _sums(self, of: Callable[[NodeFacts], int]) -> dict[str, int]:
         found: dict[str, int] = defaultdict(int)

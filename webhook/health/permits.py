@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from selection_spec.durations import parse_duration
 from selection_spec.errors import GpuspecError
+from selection_spec.names import dns_subdomain_problem
 from webhook.inventory.job_facts import JobFacts
 from webhook.inventory.pod_facts import PodFacts
 from webhook.terms import ON_FAILURE_ANNOTATION
@@ -21,6 +22,8 @@ class Permit:
 
 
 _GIVEN = Permit(is_given=True)
+
+_JOBS = "batch"
 
 
 def permit(pod: PodFacts, jobs: Mapping[str, JobFacts], failed: float, now: float) -> Permit:
@@ -49,11 +52,28 @@ def permit(pod: PodFacts, jobs: Mapping[str, JobFacts], failed: float, now: floa
     return given
 
 
-def jobs_needed(pods: tuple[PodFacts, ...]) -> frozenset[tuple[str, str, str]]:
-    """Return namespace, name and uid of the Jobs that ``permit`` would ask for."""
+def jobs_needed(pods: Iterable[PodFacts]) -> frozenset[tuple[str, str, str]]:
+    """Return namespace, name and uid of the Jobs that ``permit`` would ask for.
+
+    Users write who owns a Pod: what cannot be a Job's name is not looked up.
+    """
     return frozenset(
-        (pod.namespace, pod.owner.name, pod.owner.uid) for pod in pods if pod.owner.kind == "Job"
+        (pod.namespace, pod.owner.name, pod.owner.uid)
+        for pod in pods
+        if is_of_job(pod) and not dns_subdomain_problem(pod.owner.name)
     )
+
+
+def is_of_job(pod: PodFacts) -> bool:
+    """Tell whether a Pod is of a Job of Kubernetes' own; others have Jobs, too."""
+    return pod.owner.kind == "Job" and pod.owner.group == _JOBS
+
+
+def is_removable(pod: PodFacts) -> bool:
+    """Tell whether a dead Pod may be removed: whoever made it has made another one (H9)."""
+    if pod.on_failure in ("evict", "ignore"):
+        return pod.on_failure == "evict"
+    return pod.owner.kind not in ("Pod", "DaemonSet") and not pod.is_mirror
 
 
 def _later(
@@ -75,7 +95,7 @@ def _replaced(pod: PodFacts, jobs: Mapping[str, JobFacts]) -> Permit:
     opt_in = f"; it may say {ON_FAILURE_ANNOTATION}: evict"
     if pod.owner.kind == "Pod":
         return _kept(f"nothing would replace it: it has no owner{opt_in}")
-    if pod.owner.kind != "Job":
+    if not is_of_job(pod):
         return _GIVEN
     job = jobs.get(pod.owner.uid)
     if job is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import islice
 
 from selection_spec.health import Mode
 from webhook.health.actions import Action, Doing
@@ -28,12 +29,16 @@ from webhook.health.holders import holders, rejected
 from webhook.health.ledger import Ledger
 from webhook.health.marks import is_marked, settled
 from webhook.health.moment import Moment
-from webhook.health.permits import permit
+from webhook.health.permits import is_of_job, is_removable, permit
 from webhook.health.subjects import Subject
 from webhook.inventory.pod_facts import PodFacts
+from webhook.inventory.taints import tolerated
 
 # Dead Pods that are removed for one subject at a time.
 _DEAD = 50
+
+# Marks that are placed in one step; others have their turn in the next ones.
+_MARKS = 100
 
 
 class HeldBack(StrEnum):
@@ -107,6 +112,11 @@ class Planner:
         self._now = moment.now
         self._budget = Budget(ledger, moment.observed, moment.policy)
         self._imagined = self._budget.copy()
+        # Jobs of which a Pod goes now, or went just now, or is about to be gone.
+        self._jobs = {
+            pod.owner.uid for pod in self._observed.pods if pod.leaves and is_of_job(pod)
+        }.union(moment.paused)
+        self._marks = 0
 
     @property
     def budget(self) -> Budget:
@@ -119,7 +129,13 @@ class Planner:
             looks,
             key=lambda look: (self._mode(look.case) is Mode.OBSERVE, *_turn(look.case)),
         )
-        decided = [self._decide(replace(one, case=self._settled(one.case))) for one in in_order]
+        settled_ = [replace(one, case=self._settled(one.case)) for one in in_order]
+        freed = {
+            after.case.subject.node
+            for before, after in zip(in_order, settled_, strict=True)
+            if before.case.mark is Mark.TAINT and after.case.is_waived
+        }
+        decided = [self._decide(_waived(one) if _node(one) in freed else one) for one in settled_]
         kept = {one.case.subject.node for one in decided if _needs_taint(one)}
         return tuple(_keeping(one, kept) for one in decided)
 
@@ -147,9 +163,14 @@ class Planner:
     def _fencing(self, found: Decision) -> Decision:
         """Add the mark that keeps new Pods away, where one is needed and allowed."""
         case, fence = found.case, found.fence
-        if fence is None or fence.is_in_place or fence.mark is Mark.NONE:
+        if fence is None or fence.mark is Mark.NONE:
             return found
+        if fence.is_in_place:
+            return self._adopting(found, fence.mark)
         is_imagined = found.mode is Mode.OBSERVE
+        self._marks += not is_imagined
+        if self._marks > _MARKS:
+            return found
         budget = self._imagined if is_imagined else self._budget
         if budget.quarantine(counted_as(case.subject, fence.mark), self._now):
             return replace(found, held_back=HeldBack.ROW)
@@ -168,6 +189,14 @@ class Planner:
             actions=(action,),
         )
 
+    def _adopting(self, found: Decision, mark: Mark) -> Decision:
+        """Take a mark for ours that another controller has placed: the ledger knows of it."""
+        case = found.case
+        quarantined = self._budget.ledger.quarantined
+        if case.mark is not Mark.NONE or counted_as(case.subject, mark) not in quarantined:
+            return found
+        return replace(found, look=replace(found.look, case=replace(case, mark=mark)))
+
     def _effect(self, case: Case) -> str:
         """Return a rule's next effect: none at first, until the rule was read back (H7)."""
         return NO_EFFECT if rule_of(case.subject, self._observed) is None else NO_SCHEDULE
@@ -182,25 +211,32 @@ class Planner:
             return found
         budget = self._imagined if is_imagined else self._budget
         actions, spent = list(found.actions), None
+        holders_ = []
         for holder in found.holders or ():
             pod = holder.pod
-            no = None if holder.why else budget.evict(pod.uid, pod.namespace, self._now)
+            # Once more: another Pod of its Job may have been decided upon meanwhile.
+            why = holder.why or self._stays(found.case, pod)
+            if not why and self._returns(found, pod):
+                why = f"it tolerates our taint {UNHEALTHY}, so the next one could come back"
+            holders_.append(replace(holder, why=why))
+            no = None if why else budget.evict(pod.uid, pod.namespace, self._now)
             spent = no or spent
-            if not (holder.why or no):
+            if not (why or no):
+                self._moved(pod)
                 actions.append(self._action(Doing.EVICT, found, pod))
-        dead = rejected(found.case.subject, self._observed)[:_DEAD]
-        actions += [
-            self._action(Doing.REMOVE, found, pod)
-            for pod in dead
-            if not self._stays(found.case, pod)
-        ]
-        return replace(found, actions=tuple(actions), spent=spent)
+        dead = (
+            pod
+            for pod in rejected(found.case.subject, self._observed)
+            if not pod.leaves and pod.uid not in self._moment.paused and is_removable(pod)
+        )
+        actions += [self._action(Doing.REMOVE, found, pod) for pod in islice(dead, _DEAD)]
+        kept = found.holders if found.holders is None else tuple(holders_)
+        return replace(found, holders=kept, actions=tuple(actions), spent=spent)
 
     def _action(self, doing: Doing, found: Decision, pod: PodFacts) -> Action:
         why = "; ".join(found.look.said)
-        is_by_taint = found.fence is not None and found.fence.by is Fence.TAINT
-        subject = found.case.subject
-        return Action(doing, subject, found.mode, pod=pod, is_by_taint=is_by_taint, why=why)
+        mark = found.fence.mark if found.fence is not None else Mark.NONE
+        return Action(doing, found.case.subject, found.mode, pod=pod, fence=mark, why=why)
 
     def _holders(self, case: Case) -> tuple[Holder, ...] | None:
         pods = holders(case.subject, self._observed)
@@ -214,7 +250,22 @@ class Planner:
             return "it is being deleted"
         if pod.uid in self._moment.paused:
             return "its eviction was refused and is tried again"
-        return self._permit(case, pod)
+        if (why := self._permit(case, pod)) or not is_of_job(pod):
+            return why
+        job = self._observed.jobs.get(pod.owner.uid)
+        if job is not None and not job.ignores and pod.owner.uid in self._jobs:
+            return "another Pod of its Job goes first: each counts as a failure of the Job"
+        return ""
+
+    def _moved(self, pod: PodFacts) -> None:
+        """Note that a Pod goes: its Job is looked at again before another one of it does."""
+        if is_of_job(pod):
+            self._jobs.add(pod.owner.uid)
+
+    def _returns(self, found: Decision, pod: PodFacts) -> bool:
+        """Tell whether a Pod's replacement could come back, whatever we place there."""
+        is_by_taint = found.fence is not None and found.fence.by is Fence.TAINT
+        return is_by_taint and tolerated(UNHEALTHY, pod.tolerations)
 
     def _permit(self, case: Case, pod: PodFacts) -> str:
         return permit(pod, self._observed.jobs, case.failed, self._now).why
@@ -222,7 +273,7 @@ class Planner:
     def _unmarking(self, found: Decision) -> Decision:
         """Take our mark back: only when healthy, and never in Observe (H10)."""
         case = found.case
-        is_over = case.held is Verdict.HEALTHY and not case.is_blind
+        is_over = case.held is not Verdict.FAILED and not case.is_blind
         if not is_over or found.mode is Mode.OBSERVE or case.mark is Mark.NONE:
             return found
         if not is_marked(case, self._observed):
@@ -243,6 +294,18 @@ class Planner:
         return tuple(sorted(out))
 
 
+def _node(look: Look) -> str:
+    return look.case.subject.node
+
+
+def _waived(look: Look) -> Look:
+    """Return it as a person who removed a node's taint has it: for whatever is wrong there."""
+    case = look.case
+    if case.held is not Verdict.FAILED or case.mark is not Mark.NONE:
+        return look
+    return replace(look, case=replace(case, waived=case.digest))
+
+
 def _turn(case: Case) -> tuple[float, Subject]:
     """Return whose turn comes first: who failed first."""
     return case.failed, case.subject
@@ -252,7 +315,7 @@ def _needs_taint(decision: Decision) -> bool:
     """Tell whether a node's taint keeps Pods off a subject, whoever of the node it is for."""
     case, fence = decision.case, decision.fence
     is_fence = fence is not None and fence.by is Fence.TAINT
-    return is_fence or (case.mark is Mark.TAINT and case.held is not Verdict.HEALTHY)
+    return is_fence or (case.mark is Mark.TAINT and case.held is Verdict.FAILED)
 
 
 def _keeping(decision: Decision, kept: Collection[str]) -> Decision:

@@ -123,8 +123,7 @@ def _readings(moment: Moment, befallen: Mapping[str, tuple[Mishap, ...]]) -> Ite
     for those in befallen.values():
         others += [crashes.read(those), rejected.read(those)]
     for one in chain.from_iterable(others):
-        node_of = observed.nodes.get(one.subject.node)
-        if node_of is not None and node_of.ready:
+        if observed.judges(one.subject) and observed.nodes[one.subject.node].ready:
             yield one
 
 

@@ -1,4 +1,4 @@
-"""Records and the ledger as the JSON in which they outlive a process.
+"""Records as the JSON in which they outlive a process.
 
 Whatever cannot be read counts as not written: a person may have edited it, or another version
 wrote it. Numbers come back exactly as they were.
@@ -10,35 +10,54 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from math import isfinite
+from typing import Final
 
 from webhook.health.cases import Case, Evidence, Mark, Verdict
-from webhook.health.ledger import Eviction, Ledger
 from webhook.health.mishaps import Mishap
 from webhook.health.readings import Grade, Source
 from webhook.health.records import Record, is_worth_writing
 from webhook.health.subjects import Subject
 from webhook.inventory.facts import Json, mapping, mappings
 
-_VERSION = 1
+VERSION = 1
 
 # A node's annotation stays far below what the API server allows for all of them together.
 _MOST_CASES = 256
+_MOST_CHARACTERS = 65_536
 
 # No count of ours comes near it.
 _MOST = 1_000_000
 
-_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 def record_text(record: Record, now: float) -> str:
     """Return a record as the text of an annotation; "" where nothing of it is worth writing."""
-    cases = [one for one in record.cases if is_worth_writing(one, now)]
-    if replace(record, cases=tuple(cases)).is_empty:
+    cases = tuple(one for one in record.cases if is_worth_writing(one, now))
+    kept = replace(record, cases=cases[:_MOST_CASES])
+    if kept.is_empty:
         return ""
+    for shorter in (kept, replace(kept, mishaps=()), _wordless(kept)):
+        text = _text(shorter)
+        if len(text) <= _MOST_CHARACTERS:
+            break
+    return text
+
+
+def _wordless(record: Record) -> Record:
+    """Return a record without what only people read, for a node of which there is too much."""
+    cases = (
+        replace(case, evidence=tuple(replace(one, said="") for one in case.evidence))
+        for case in record.cases
+    )
+    return replace(record, mishaps=(), cases=tuple(cases))
+
+
+def _text(record: Record) -> str:
     content = {
-        "version": _VERSION,
+        "version": VERSION,
         "uid": record.uid,
-        "cases": [_case_json(one) for one in cases[:_MOST_CASES]],
+        "cases": [_case_json(one) for one in record.cases],
         "mishaps": [_mishap_json(one) for one in record.mishaps],
         "boot": record.boot,
         "booted": record.booted,
@@ -52,59 +71,29 @@ def record_text(record: Record, now: float) -> str:
 def record_of(text: str, node: str) -> Record | None:
     """Read a node's annotation; None where there is nothing to be read."""
     try:
-        content = _content(text)
+        content = content_of(text)
         return Record(
             uid=str(content["uid"]),
             cases=tuple(sorted(_cases(content, node), key=lambda case: case.subject)),
             mishaps=tuple(_mishaps(content, node)),
             boot=str(content.get("boot", "")),
-            booted=_time(content.get("booted", 0.0)),
+            booted=time_of(content.get("booted", 0.0)),
             label=content.get("label") is True,
             is_label_seen=content.get("labelSeen") is True,
             label_waived=str(content.get("labelWaived", "")),
         )
-    except _UNREADABLE:
+    except UNREADABLE:
         return None
 
 
-def ledger_text(ledger: Ledger) -> str:
-    """Return a ledger as text."""
-    content = {
-        "version": _VERSION,
-        "evictions": [[one.pod, one.namespace, one.at] for one in ledger.evictions],
-        "quarantined": [
-            [subject.node, subject.driver, subject.pool, subject.device, at]
-            for subject, at in sorted(ledger.quarantined.items())
-        ],
-        "breakers": dict(ledger.breakers),
-        "resumed": dict(ledger.resumed),
-    }
-    return json.dumps(content, sort_keys=True, separators=(",", ":"))
+def content_of(text: str) -> Json:
+    """Return what a text holds that this version has written.
 
-
-def ledger_of(text: str) -> Ledger | None:
-    """Read a ledger; None where there is nothing to be read."""
-    try:
-        content = _content(text)
-        return Ledger(
-            evictions=tuple(
-                Eviction(str(pod), str(namespace), _time(at))
-                for pod, namespace, at in content["evictions"]
-            ),
-            quarantined={
-                Subject(str(node), "", str(driver), str(pool), str(device)): _time(at)
-                for node, driver, pool, device, at in content["quarantined"]
-            },
-            breakers={str(row): _time(at) for row, at in content["breakers"].items()},
-            resumed={str(row): _time(at) for row, at in content["resumed"].items()},
-        )
-    except _UNREADABLE:
-        return None
-
-
-def _content(text: str) -> Json:
+    Raises:
+        Exception: One of ``UNREADABLE``: it is nothing of the kind.
+    """
     content = mapping(json.loads(text))
-    if content["version"] != _VERSION:
+    if content["version"] != VERSION:
         raise ValueError(content["version"])
     return content
 
@@ -156,17 +145,17 @@ def _cases(content: Json, node: str) -> Iterator[Case]:
             bad=_count(one.get("bad", 0)),
             good=_count(one.get("good", 0)),
             relapses=_count(one.get("relapses", 0)),
-            since=_time(one.get("since", 0.0)),
-            looked=_time(one.get("looked", 0.0)),
-            good_since=_time(one.get("goodSince", 0.0)),
-            failed=_time(one.get("failed", 0.0)),
-            recovered=_time(one.get("recovered", 0.0)),
+            since=time_of(one.get("since", 0.0)),
+            looked=time_of(one.get("looked", 0.0)),
+            good_since=time_of(one.get("goodSince", 0.0)),
+            failed=time_of(one.get("failed", 0.0)),
+            recovered=time_of(one.get("recovered", 0.0)),
         )
 
 
 def _evidence(case: Json) -> Iterator[Evidence]:
     for source, name, grade, said, at in case.get("evidence", ()):
-        yield Evidence(Source(source), str(name), Grade(grade), str(said), _time(at))
+        yield Evidence(Source(source), str(name), Grade(grade), str(said), time_of(at))
 
 
 def _mishap_json(one: Mishap) -> list[object]:
@@ -178,10 +167,10 @@ def _mishap_json(one: Mishap) -> list[object]:
 def _mishaps(content: Json, node: str) -> Iterator[Mishap]:
     for at, source, program, pod, resource, driver, pool, device in content.get("mishaps", ()):
         subject = Subject(node, str(resource), str(driver), str(pool), str(device))
-        yield Mishap(_time(at), Source(source), str(program), str(pod), subject)
+        yield Mishap(time_of(at), Source(source), str(program), str(pod), subject)
 
 
-def _time(value: object) -> float:
+def time_of(value: object) -> float:
     """Return a number of seconds as it was written.
 
     Raises:

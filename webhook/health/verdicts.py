@@ -53,12 +53,11 @@ def judged(
     """
     case = _afresh(former, at.boot)
     bad = [one for one in readings if one.grade >= Grade.WARNING]
-    if bad:
-        return Look(
-            _worse(case or Case(subject, boot=at.boot), bad, at),
-            is_bad=any(one.grade >= Grade.ERROR for one in bad),
-            said=tuple(one.said for one in bad),
-        )
+    is_bad = any(one.grade >= Grade.ERROR for one in bad)
+    # A warning makes a subject suspect; one that has failed it does not keep from recovering.
+    if bad and (is_bad or case is None or case.held is not Verdict.FAILED):
+        worse = _worse(case or Case(subject, boot=at.boot), bad, at)
+        return Look(worse, is_bad=is_bad, said=tuple(one.said for one in bad))
     unknown = [one for one in readings if one.grade is Grade.UNKNOWN]
     said = tuple(one.said for one in unknown)
     if case is None:
@@ -88,7 +87,7 @@ def _afresh(case: Case | None, boot: str) -> Case | None:
 def _worse(case: Case, bad: list[Reading], at: Instant) -> Case:
     now = at.now
     worst = max(one.grade for one in bad)
-    is_relapse = case.good > 0 or case.recovered > 0
+    is_relapse = worst > Grade.WARNING and (case.good > 0 or case.recovered > 0)
     count = _bad_observations(case, bad, worst, at)
     is_failed = case.held is Verdict.FAILED or count >= at.policy.bad_observations
     held = Verdict.FAILED if is_failed else Verdict.SUSPECT
@@ -104,8 +103,8 @@ def _worse(case: Case, bad: list[Reading], at: Instant) -> Case:
         good_since=0.0,
         looked=now if count != case.bad else case.looked,
         relapses=min(case.relapses + is_relapse, _MOST_RELAPSES),
-        failed=now if is_failed and is_new else case.failed,
-        recovered=0.0,
+        failed=now if is_failed and (is_new or not case.failed) else case.failed,
+        recovered=case.recovered if worst is Grade.WARNING else 0.0,
     )
 
 

@@ -125,18 +125,31 @@ def spent(decision: Decision) -> str:
 
 
 def conditions(
-    step: Step, policy: HealthPolicy, missing: Sequence[str], now: float
+    step: Step, policy: HealthPolicy, missing: Sequence[str], now: float, refused: str = ""
 ) -> tuple[Condition, ...]:
-    """Return the conditions of the table in use."""
+    """Return the conditions of the table in use.
+
+    Args:
+        step: What was judged and decided.
+        policy: What the table says.
+        missing: The signals that this Kubernetes drops.
+        now: Seconds since 1970.
+        refused: Why a node cannot be written on, so that nothing is done about it; "" where all
+            can.
+    """
     found = verdicts(step.decisions, now)
     said = [f"mode {policy.mode}"]
     said += [f"{row}: {mode}" for row, mode in sorted(policy.row_modes.items())]
     said += [f"{counted(found[one], 'subject')} {one}" for one in (Verdict.FAILED, Verdict.SUSPECT)]
     said.append(f"{found[Verdict.UNKNOWN]} Unknown")
-    said += step.notes
+    if step.notes:
+        said.append(few(step.notes))
+    if refused:
+        said.append(f"nothing is done about some nodes: {refused}")
     if missing:
         said.append(f"this Kubernetes drops by default: {', '.join(missing)}")
     reason = "SignalsMissing" if missing else "Watching"
+    reason = "NodesRefuse" if refused else reason
     return (
         Condition(HEALTH, "True", reason, "; ".join(said)),
         _budget(step),

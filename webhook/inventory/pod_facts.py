@@ -37,17 +37,23 @@ _REQUEST_CHARACTERS = 131_072
 _INDEX_FAILURES = "batch.kubernetes.io/job-index-failure-count"
 _HASH_LABEL = "pod-template-hash"
 _COUNT_DIGITS = 9
+# What Kubernetes allows for the names of kinds and of objects; users write longer ones, too.
+_LABEL, _NAME = 63, 253
 # A CronJob's Jobs are numbered by the minutes since 1970.
 _CRON_DIGITS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who controls a Pod: its controller's kind and name; the Pod itself where there is none."""
+    """Who controls a Pod: its controller's kind and name; the Pod itself where there is none.
+
+    ``group`` is the API group of the kind. A user writes all of it, and may write anything.
+    """
 
     kind: str
     name: str
     uid: str = ""
+    group: str = ""
 
     def __str__(self) -> str:
         """Return it as kubectl writes it: ``ReplicaSet/web-5d4``."""
@@ -204,7 +210,8 @@ def _owner(metadata: Json) -> Owner:
     for one in mappings(metadata.get("ownerReferences")):
         if one.get("controller") is True:
             kind, name, uid = (str(one.get(part) or "") for part in ("kind", "name", "uid"))
-            return Owner(_word(kind), name, uid)
+            group = str(one.get("apiVersion") or "").rpartition("/")[0]
+            return Owner(_word(kind), name, uid, _word(group))
     return Owner("Pod", str(metadata.get("name") or ""), str(metadata.get("uid") or ""))
 
 
@@ -220,7 +227,7 @@ def _program(metadata: Json, owner: Owner) -> str:
         hashed = number == mapping(metadata.get("labels")).get(_HASH_LABEL)
         if base and (hashed or (number.isdigit() and len(number) >= _CRON_DIGITS)):
             name = base
-    return f"{metadata.get('namespace')}/{owner.kind}/{name}"
+    return f"{metadata.get('namespace')}/{owner.kind[:_LABEL]}/{name[:_NAME]}"
 
 
 def _devices(spec: Json) -> dict[str, int]:

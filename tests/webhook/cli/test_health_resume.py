@@ -7,8 +7,8 @@ from click.testing import Result
 
 from tests.webhook.advice.health.ward import LEDGER, NOW, Ward, use_ward
 from tests.webhook.cli.running import run
-from webhook.health.ledger import Eviction, Ledger
-from webhook.health.stored import ledger_of
+from webhook.health.ledger import ASKED, Eviction, Ledger
+from webhook.health.stored_ledger import ledger_of
 from webhook.kube.errors import ApiError
 
 pytestmark = pytest.mark.rule("H5")
@@ -40,7 +40,7 @@ def test_a_row_goes_on_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> N
         "still stopped: a100-80gb",
     ]
     assert ledger(ward).breakers == {"a100-80gb": NOW - 3700}
-    assert ledger(ward).resumed == {"a30-24gb": NOW}
+    assert ledger(ward).resumed == {"a30-24gb": ASKED}
     assert ledger(ward).evictions == STOPPED.evictions
     assert ward.objects[LEDGER]["data"]["other"] == "kept"
 

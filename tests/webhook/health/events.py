@@ -20,7 +20,7 @@ from tests.webhook.health.simulated import (
 )
 from webhook.health.fences import is_tainted, rule_name
 from webhook.health.ledger import Ledger
-from webhook.health.stored import ledger_of, ledger_text
+from webhook.health.stored_ledger import ledger_of, ledger_text
 from webhook.health.subjects import Subject, node_subject
 from webhook.terms import HEALTH_LABEL
 
@@ -87,7 +87,7 @@ def happen(  # noqa: C901, PLR0912 - one kind of event a case
 
 def resume(world: Simulated) -> None:
     """Let a person resume all rows, in the ledger as it is stored."""
-    ledger = (ledger_of(world.ledger) or Ledger()).resume(None, world.now)
+    ledger = (ledger_of(world.ledger) or Ledger()).resume(None)
     world.ledger = ledger_text(ledger)
     world.state = replace(world.state, ledger=ledger)
 

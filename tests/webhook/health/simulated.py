@@ -20,7 +20,8 @@ from webhook.health.moment import Moment
 from webhook.health.observed import Holdings, Observed
 from webhook.health.records import State
 from webhook.health.step import Step, step
-from webhook.health.stored import ledger_of, ledger_text, record_text
+from webhook.health.stored import record_text
+from webhook.health.stored_ledger import ledger_of, ledger_text
 from webhook.health.subjects import Subject, dra_subject, plugin_subject
 from webhook.inventory.claim_facts import ClaimFacts
 from webhook.inventory.facts import NodeCondition, NodeFacts, Taint

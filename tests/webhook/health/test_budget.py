@@ -28,7 +28,7 @@ from tests.webhook.health.worlds import (
     told,
 )
 from webhook.health.budget import Spent, quarantine_limit
-from webhook.health.ledger import Eviction, Ledger
+from webhook.health.ledger import ASKED, Eviction, Ledger
 from webhook.health.plan import HeldBack
 from webhook.health.records import State
 from webhook.health.subjects import node_subject
@@ -202,17 +202,17 @@ def test_a_row_is_stopped_until_a_person_resumes() -> None:
     well = [node(f"n{number}", condition("GPUIsLost", "False")) for number in range(3)]
     later = replace(world, nodes=well, now=world.now + 1e6).after()
     assert later.step().breakers.stops([ROW])
-    resumed = replace(later.state, ledger=later.state.ledger.resume(frozenset({ROW}), later.now))
+    resumed = replace(later.state, ledger=later.state.ledger.resume(frozenset({ROW})))
     again = replace(later, state=resumed)
     assert again.step().breakers.rows == {}
-    assert resumed.ledger.resumed == {ROW: later.now}
+    assert again.step().state.ledger.resumed == {ROW: later.now}, "by the controller's clock"
 
 
 @pytest.mark.rule("H5")
 def test_what_failed_before_a_person_resumed_does_not_stop_the_row_again() -> None:
     world = World(fleet(3, 0)).after()
     ledger = world.state.ledger
-    resumed = replace(world, state=replace(world.state, ledger=ledger.resume(None, world.now)))
+    resumed = replace(world, state=replace(world.state, ledger=ledger.resume(None)))
     assert done(resumed.step()) == ["taint n0"]
     assert resumed.step().breakers.rows == {}
 
@@ -220,8 +220,9 @@ def test_what_failed_before_a_person_resumed_does_not_stop_the_row_again() -> No
 @pytest.mark.rule("H5")
 def test_resuming_what_is_not_stopped_changes_nothing() -> None:
     ledger = Ledger(breakers={ROW: NOW})
-    assert ledger.resume(frozenset({OTHER_ROW}), NOW + 1) == ledger
-    assert ledger.resume(None, NOW + 1) == Ledger(resumed={ROW: NOW + 1})
+    assert ledger.resume(frozenset({OTHER_ROW})) == ledger
+    assert ledger.resume(None) == Ledger(resumed={ROW: ASKED})
+    assert ledger.resume(None).recent(NOW + 1, 600.0) == Ledger(resumed={ROW: NOW + 1})
 
 
 @pytest.mark.rule("H6")

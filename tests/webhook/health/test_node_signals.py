@@ -8,7 +8,7 @@ import pytest
 
 from selection_spec.health import ConditionRule, HealthPolicy, LabelRule, Severity, TaintRule
 from tests.builders import Json
-from tests.webhook.health.worlds import POLICY, World, condition, done, node, verdicts
+from tests.webhook.health.worlds import POLICY, TAINT, World, about, condition, done, node, verdicts
 from webhook.health.shipped import CONDITIONS
 from webhook.terms import PROBE_CONDITION
 
@@ -189,12 +189,17 @@ def test_a_condition_that_is_gone_neither_clears_nor_acts() -> None:
 
 
 @pytest.mark.rule("H3")
-def test_a_warning_keeps_a_failed_node_from_recovering_but_is_not_acted_upon() -> None:
-    """What failed the node is silent: nothing that is known now is worth an eviction."""
+def test_a_warning_is_not_acted_upon_and_keeps_no_failed_node_from_recovering() -> None:
+    """What failed the node is over: what is left makes it suspect, and its taint goes."""
+    well = (condition("GPUIsLost", "False"), condition("NTPProblem"))
     world = World([node("n1", condition("GPUIsLost"))])
-    world = world.after(nodes=[node("n1", condition("NTPProblem"))])
+    world = world.after(nodes=[node("n1", *well, taints=[TAINT])])
     assert verdicts(world.step()) == {NODE: "Failed"}
     assert done(world.step()) == []
+    late = world.observing(4).after(POLICY.recovery_s).after()
+    assert verdicts(late.step()) == {NODE: "Suspect"}
+    assert done(late.step()) == ["untaint n1"]
+    assert about(late.step(), NODE).case.relapses == 0
 
 
 @pytest.mark.rule("H2")

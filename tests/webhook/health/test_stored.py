@@ -13,7 +13,8 @@ from webhook.health.ledger import Eviction, Ledger
 from webhook.health.mishaps import Mishap
 from webhook.health.readings import Grade, Source
 from webhook.health.records import QUIET_S, Record
-from webhook.health.stored import ledger_of, ledger_text, record_of, record_text
+from webhook.health.stored import record_of, record_text
+from webhook.health.stored_ledger import ledger_of, ledger_text
 from webhook.health.subjects import Subject
 
 _TEXTS = st.text(max_size=8)
@@ -56,7 +57,10 @@ _RECORDS = st.builds(
     is_label_seen=st.booleans(),
     label_waived=_TEXTS,
 )
-_DEVICES = st.builds(Subject, _TEXTS, st.just(""), _TEXTS, _TEXTS, _TEXTS)
+_DRIVERS = st.text(min_size=1, max_size=8)
+_DEVICES = st.builds(Subject, _TEXTS) | st.builds(
+    Subject, _TEXTS, st.just(""), _DRIVERS, _TEXTS, _TEXTS
+)
 _LEDGERS = st.builds(
     Ledger,
     st.lists(st.builds(Eviction, _TEXTS, _TEXTS, _TIMES), max_size=3).map(tuple),

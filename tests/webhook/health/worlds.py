@@ -105,7 +105,13 @@ def pod(  # noqa: PLR0913 - one a field
         []
         if owner is None
         else [
-            {"kind": owner[0], "name": owner[1], "uid": f"uid-{owner[1]}", "controller": True},
+            {
+                "apiVersion": "batch/v1" if owner[0] == "Job" else "apps/v1",
+                "kind": owner[0],
+                "name": owner[1],
+                "uid": f"uid-{owner[1]}",
+                "controller": True,
+            },
         ]
     )
     limits = {"limits": {GPU: str(gpus)}} if gpus else {}

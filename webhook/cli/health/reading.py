@@ -12,7 +12,7 @@ from webhook.health.gather import Facts, devices_of
 from webhook.health.ledger import Ledger
 from webhook.health.observed import Devices, Holdings
 from webhook.health.permits import jobs_needed
-from webhook.health.stored import ledger_of
+from webhook.health.stored_ledger import ledger_of
 from webhook.inventory.claim_facts import claim_facts
 from webhook.inventory.daemon_facts import daemon_facts
 from webhook.inventory.facts import Json, NodeFacts, mapping, node_facts

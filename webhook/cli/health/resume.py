@@ -16,7 +16,7 @@ from webhook.cli.health.reading import ledger_path, ledger_text_of
 from webhook.cli.inputs import UnreadableError
 from webhook.health.breaker import Breakers
 from webhook.health.ledger import Ledger
-from webhook.health.stored import ledger_of, ledger_text
+from webhook.health.stored_ledger import ledger_of, ledger_text
 from webhook.inventory.facts import Json, mapping
 from webhook.settings import ClusterPlace
 from webhook.terms import HEALTH_OBJECT, LEDGER_FIELD
@@ -76,7 +76,7 @@ def _resume(cluster: Cluster, namespace: str, rows: tuple[str, ...], *, every: b
         if not ledger.breakers:
             return ledger
         _require_stopped(rows, ledger, every=every)
-        resumed = ledger.resume(frozenset(rows) or None, time.time())
+        resumed = ledger.resume(frozenset(rows) or None)
         data = {**mapping(found.get("data")), LEDGER_FIELD: ledger_text(resumed)}
         try:
             # With the version that was just read: whoever has written since makes this fail.

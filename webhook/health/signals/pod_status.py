@@ -40,6 +40,17 @@ def again(observed: Observed, subject: Subject) -> Grade:
     return Grade.GOOD if is_well else Grade.UNKNOWN
 
 
+def told_unhealthy(observed: Observed, node: str, resource: str) -> set[Subject]:
+    """Return the devices of a plugin on a node that Pods are told to be Unhealthy."""
+    return {
+        subject
+        for pod in observed.by_node.get(node, ())
+        if not pod.finished
+        for subject in _named(pod)
+        if subject.resource == resource
+    }
+
+
 def _unhealthy(observed: Observed) -> Mapping[tuple[str, str], Mapping[Subject, str]]:
     """Return by node and resource the devices, each with a Pod that is told about it."""
     found: dict[tuple[str, str], dict[Subject, str]] = defaultdict(dict)

@@ -14,7 +14,8 @@ from tests.builders import DRIVER, GPU, PFN_TABLE
 from tests.webhook.controllers.memory import Memory
 from webhook.health.ledger import Ledger
 from webhook.health.records import Record
-from webhook.health.stored import ledger_text, record_text
+from webhook.health.stored import record_text
+from webhook.health.stored_ledger import ledger_text
 from webhook.inventory.times import seconds
 from webhook.kube.errors import ApiError
 from webhook.terms import (
@@ -184,7 +185,13 @@ def pod(name: str, node: str, **fields: Any) -> Json:  # noqa: ANN401
     }
     if owner is not None:
         kind, owner_name = owner
-        reference = {"kind": kind, "name": owner_name, "uid": f"uid-{owner_name}"}
+        version = "batch/v1" if kind == "Job" else "apps/v1"
+        reference = {
+            "apiVersion": version,
+            "kind": kind,
+            "name": owner_name,
+            "uid": f"uid-{owner_name}",
+        }
         metadata["ownerReferences"] = [{**reference, "controller": True}]
     return {
         "kind": "Pod",

@@ -1,0 +1,160 @@
+"""Ways that were thought of to lose Pods or to escape a budget (H4, H5, H7 to H9)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import GPU
+from tests.webhook.health.test_fences import our_rule
+from tests.webhook.health.worlds import (
+    POLICY,
+    TAINT,
+    World,
+    about,
+    claim,
+    condition,
+    crashed,
+    device_slice,
+    device_taint,
+    done,
+    dra_node,
+    job,
+    node,
+    pod,
+    told,
+)
+from webhook.health.fences import Fence
+
+SICK = condition("GPUIsLost")
+
+
+@pytest.mark.rule("H9")
+def test_each_eviction_of_a_jobs_pod_counts_against_its_retries() -> None:
+    pods = [pod(f"fit-{number}", owner=("Job", "fit")) for number in range(4)]
+    world = World([node("n1", SICK, taints=[TAINT])], pods, jobs=[job(backoffLimit=2)])
+    taken = world.step()
+    assert done(taken) == ["evict fit-0"]
+    kept = [one.why for one in about(taken, "node n1").holders or () if one.why]
+    assert kept == ["another Pod of its Job goes first: each counts as a failure of the Job"] * 3
+    settling = replace(world, paused={"uid-fit"})
+    assert done(settling.step()) == []
+    leaving = pod("fit-0", owner=("Job", "fit"), metadata={"deletionTimestamp": "x"})
+    assert done(replace(world, pods=[leaving, *pods[1:]]).step()) == []
+
+
+@pytest.mark.rule("H9")
+def test_a_job_that_ignores_disruptions_loses_all_its_pods_at_once() -> None:
+    pods = [pod(f"fit-{number}", owner=("Job", "fit")) for number in range(3)]
+    disrupted = {"onPodConditions": [{"type": "DisruptionTarget"}]}
+    policy = {"rules": [{"action": "Ignore", **disrupted}]}
+    jobs = [job(backoffLimit=0, podFailurePolicy=policy)]
+    world = World([node("n1", SICK, taints=[TAINT])], pods, jobs=jobs)
+    assert len(done(world.step())) == 3
+
+
+@pytest.mark.rule("H8")
+def test_a_pod_whose_replacement_could_come_back_stays() -> None:
+    tolerant = pod("web")
+    tolerant["spec"]["tolerations"] = [{"operator": "Exists"}]
+    taken = World([node("n1", SICK, taints=[TAINT])], [tolerant]).step()
+    assert done(taken) == []
+    (holder,) = about(taken, "node n1").holders or ()
+    assert holder.why.startswith("it tolerates our taint gpuspec.preferred.jp/unhealthy:NoSchedule")
+
+
+@pytest.mark.rule("H7", "H8")
+def test_a_kubelet_that_withholds_another_device_fences_nothing() -> None:
+    pods = [
+        pod(name, owner=("ReplicaSet", name), containerStatuses=crashed(*ages, device="GPU-5"))
+        for name, ages in (("a", (30, 20)), ("b", (10, 5)), ("c", (8, 7)))
+    ]
+    taken = World([node("n1", allocatable=7)], pods).step()
+    fence = about(taken, f"device {GPU}/GPU-5 of node n1").fence
+    assert fence is not None
+    assert (fence.by, fence.is_in_place) == (Fence.TAINT, False)
+    assert done(taken) == ["taint n1"]
+
+
+@pytest.mark.rule("H7", "H8")
+def test_one_device_withheld_does_not_fence_two_that_are_unhealthy() -> None:
+    pods = [
+        pod(f"web-{number}", containerStatuses=told((f"GPU-{number}", "Unhealthy")))
+        for number in range(2)
+    ]
+    world = World([node("n1", allocatable=7)], pods).observing(3)
+    assert done(world.step()) == ["taint n1"]
+
+
+@pytest.mark.rule("H5")
+def test_devices_of_another_driver_make_a_row_no_larger() -> None:
+    nodes = [dra_node(f"h{number}") for number in range(4)]
+    taints = {f"gpu_{number}": device_taint("NoSchedule") for number in range(4)}
+    sick = [device_slice(f"h{number}", 4, **taints) for number in range(4)]
+    cards = [device_slice(f"h{number}", 128) for number in range(4)]
+    for number, one in enumerate(cards):
+        one["metadata"]["name"] = f"nic-{number}"
+        one["spec"] |= {"driver": "nic.example.com"}
+    taken = World(nodes, slices=[*sick, *cards], rules=[]).step()
+    assert taken.breakers.rows
+    assert done(taken) == []
+
+
+@pytest.mark.rule("H2")
+def test_devices_of_another_kind_are_not_judged() -> None:
+    nic = device_slice("h1", gpu_1=device_taint("NoExecute"))
+    nic["spec"]["driver"] = "nic.example.com"
+    assert World([dra_node()], slices=[nic], rules=[]).step().decisions == ()
+
+
+@pytest.mark.rule("H5", "H9")
+def test_what_is_found_beside_a_forgotten_rule_has_failed_now() -> None:
+    waits = pod(
+        "train", "h1", gpus=0, annotations={"gpuspec.preferred.jp/on-device-failure": "after=30m"}
+    )
+    world = World(
+        [dra_node()],
+        [waits],
+        [device_slice(gpu_1=device_taint("NoSchedule"))],
+        [claim("gpu-1")],
+        [our_rule("NoSchedule")],
+    )
+    assert done(world.step()) == []
+    assert done(world.after(1801.0).step()) == ["evict train"]
+
+
+@pytest.mark.rule("H8")
+def test_a_rule_that_somebody_bent_fences_nothing() -> None:
+    bent = our_rule("NoSchedule")
+    bent["spec"]["deviceSelector"]["device"] = "gpu-2"
+    world = World(
+        [dra_node()],
+        [pod("train", "h1", gpus=0)],
+        [device_slice(gpu_1=device_taint("NoSchedule"))],
+        [claim("gpu-1")],
+        [bent],
+    )
+    assert done(world.step()) == ["rule gpu-1 None"]
+
+
+@pytest.mark.rule("H10")
+def test_a_person_who_frees_a_node_frees_it_of_all_that_is_known() -> None:
+    crashes = [
+        pod(name, owner=("ReplicaSet", name), containerStatuses=crashed(30, 20, device=device))
+        for name, device in (("a", "GPU-1"), ("b", "GPU-1"), ("c", "GPU-2"), ("d", "GPU-2"))
+    ]
+    world = World([node("n1")], crashes, policy=replace(POLICY, evictions=0))
+    world = world.after(nodes=[node("n1", taints=[TAINT])]).after()
+    freed = replace(world, nodes=[node("n1")])
+    assert done(freed.step()) == []
+    assert done(freed.after().step()) == []
+
+
+@pytest.mark.rule("H2", "H10")
+def test_a_taint_that_another_controller_placed_is_taken_back_all_the_same() -> None:
+    other = World([node("n1", SICK)]).step()
+    late = World([node("n1", SICK, taints=[TAINT])])
+    late = replace(late, state=replace(late.state, ledger=other.state.ledger)).after()
+    well = late.after(nodes=[node("n1", condition("GPUIsLost", "False"), taints=[TAINT])])
+    assert done(well.observing(4).after(POLICY.recovery_s).step()) == ["untaint n1"]
