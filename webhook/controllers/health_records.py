@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from webhook.controllers.pauses import Pauses
 from webhook.health.records import Record
 from webhook.health.stored import record_text
 from webhook.inventory.facts import Json, NodeFacts
@@ -44,6 +45,8 @@ class RecordBook:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._written: dict[str, tuple[_Content, float]] = {}
+        self._refused: Pauses[str] = Pauses()
+        self._why: dict[str, str] = {}
 
     def write(
         self, records: Mapping[str, Record], nodes: Mapping[str, NodeFacts], now: float
@@ -59,9 +62,11 @@ class RecordBook:
             UnreachableError: The API server does not answer.
         """
         failed: set[str] = set()
-        why = ""
         count = 0
         for node, content in self._differing(records, nodes, now):
+            if not self._refused.is_over(node.name, now):
+                failed.add(node.name)
+                continue
             count += 1
             if count > _NODES:
                 failed.add(node.name)
@@ -70,12 +75,16 @@ class RecordBook:
                 self._apply(node, content)
             except ApiError as refused:
                 failed.add(node.name)
+                self._refused.failed(node.name, now)
                 if not (refused.is_not_found or refused.is_conflict):  # another node of this name
-                    why = str(refused)
+                    self._why[node.name] = str(refused)
             else:
+                self._refused.succeeded(node.name)
                 self._written[node.name] = content, now
         self._written = {name: one for name, one in self._written.items() if now - one[1] < _SEEN_S}
-        return Written(frozenset(failed), why)
+        self._refused.keep(failed)
+        self._why = {name: why for name, why in self._why.items() if name in failed}
+        return Written(frozenset(failed), next(iter(self._why.values()), ""))
 
     def _differing(
         self, records: Mapping[str, Record], nodes: Mapping[str, NodeFacts], now: float

@@ -192,7 +192,7 @@ def _breaker(step: Step) -> Condition:
     what = "everything is stopped" if step.breakers.stops_all else f"{few(rows)} is stopped"
     said = (
         f"{what}: too much failed at once in {few(rows)}, so the sensor is suspected; look at it, "
-        "then: gpuspec health resume"
+        f"then: gpuspec health resume {' '.join(rows)}"
     )
     return Condition(HEALTH_BREAKER, "True", "TooManyAtOnce", said)
 

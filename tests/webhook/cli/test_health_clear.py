@@ -66,6 +66,7 @@ def test_what_is_known_is_forgotten_on_request(monkeypatch: pytest.MonkeyPatch) 
     ward = marked()
     result = clear(monkeypatch, ward, "n1", "--yes", "--forget")
     assert result.stdout.endswith("annotation gpuspec.preferred.jp/verdicts\n")
+    assert result.stderr == "Removed. A controller that runs writes down again what it knows.\n"
     assert ward.objects[f"{NODES}/n1"]["metadata"]["annotations"] == {}
 
 

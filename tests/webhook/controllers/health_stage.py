@@ -215,7 +215,14 @@ def node(name: str, *taints: Json) -> Json:
 
 def pod(name: str, on: str, owner: str = "ReplicaSet", **status: object) -> Json:
     """A running Pod with a GPU."""
-    reference = {"kind": owner, "name": "web", "uid": "uid-web", "controller": True}
+    version = "batch/v1" if owner == "Job" else "apps/v1"
+    reference = {
+        "apiVersion": version,
+        "kind": owner,
+        "name": "web",
+        "uid": "uid-web",
+        "controller": True,
+    }
     limits = {"limits": {"nvidia.com/gpu": "1"}}
     return {
         "metadata": {

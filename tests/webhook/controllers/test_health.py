@@ -259,3 +259,71 @@ def test_a_ledger_that_is_garbage_counts_as_empty_and_marks_count_all_the_same()
     stage.fail("n2")
     stage.run("two")
     assert sorted(stage.tainted()) == ["n0", "n1"], "a fifth of ten nodes"
+
+
+@pytest.mark.rule("H4", "H5")
+def test_a_ledger_that_was_deleted_is_written_again_as_it_was() -> None:
+    stage = Stage()
+    stage.fail(*(f"n{number}" for number in range(10)))
+    stage.run()
+    mirror = stage.loop()._book.mirror
+    mirror.put("gpuspec-health", stage.server.get(LEDGER)["metadata"]["resourceVersion"])  # type: ignore[attr-defined]
+    stage.run()
+    del stage.server.objects[LEDGER]
+    mirror.objects.clear()  # type: ignore[attr-defined]
+    stage.pass_(1)
+    stage.run()
+    ledger = ledger_of(stage.server.get(LEDGER)["data"]["ledger"])
+    assert ledger is not None
+    assert "a100-80gb" in ledger.breakers
+
+
+@pytest.mark.rule("H9")
+def test_a_job_that_cannot_be_looked_at_stops_nothing_else() -> None:
+    stage = Stage()
+    stage.pod("job", "n0", owner="Job")
+    stage.pod("web", "n1")
+    stage.fail("n0", "n1")
+    for _ in range(3):
+        stage.run()
+        stage.pass_(1)
+    assert stage.server.evicted == ["web"]
+    assert sorted(stage.tainted()) == ["n0", "n1"]
+
+
+def test_marks_that_are_refused_are_tried_ever_more_rarely_and_starve_nobody() -> None:
+    stage = Stage(budget={"percent": 100})
+    tries = []
+
+    def refuse(verb: str, path: str) -> None:
+        if verb == "patch" and path == f"{NODES}/n0" and stage.record("n0") is not None:
+            tries.append(path)
+            raise ApiError(f"PATCH {path}", 403, "Forbidden", "no")
+
+    stage.server.before_write = refuse
+    stage.fail("n0", "n1")
+    for _ in range(30):
+        stage.run()
+        stage.pass_(1)
+    assert stage.tainted() == ["n1"]
+    assert len(tries) < 10
+
+
+@pytest.mark.rule("H6")
+def test_a_run_that_takes_long_ends_and_looks_again() -> None:
+    stage = Stage(budget={"evictions": 100, "evictionsPerNamespace": 100})
+    for number in range(20):
+        stage.pod(f"web-{number:02d}", "n0")
+    stage.fail("n0")
+    stage.run()
+
+    def slow(verb: str, _: str) -> None:
+        if verb == "evict":
+            stage.pass_(1)
+
+    stage.server.before_write = slow
+    assert stage.run() == 0.0
+    assert len(stage.server.evicted) == 3
+    stage.use("Observe")
+    stage.run()
+    assert len(stage.server.evicted) == 3

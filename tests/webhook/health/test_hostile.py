@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import GPU
+from tests.builders import DRIVER, GPU
 from tests.webhook.health.test_fences import our_rule
 from tests.webhook.health.worlds import (
+    NOW,
     POLICY,
+    ROW,
     TAINT,
     World,
     about,
@@ -26,8 +28,16 @@ from tests.webhook.health.worlds import (
     told,
 )
 from webhook.health.fences import Fence
+from webhook.health.ledger import Eviction, Ledger
+from webhook.health.permits import jobs_needed
+from webhook.health.shipped import CONDITIONS
+from webhook.health.stored import record_of, record_text
+from webhook.health.stored_ledger import ledger_of, ledger_text
+from webhook.health.subjects import dra_subject
+from webhook.inventory.pod_facts import pod_facts
 
 SICK = condition("GPUIsLost")
+BAD = [one for those in CONDITIONS.values() for one in those if one.bad_status == "True"]
 
 
 @pytest.mark.rule("H9")
@@ -158,3 +168,59 @@ def test_a_taint_that_another_controller_placed_is_taken_back_all_the_same() -> 
     late = replace(late, state=replace(late.state, ledger=other.state.ledger)).after()
     well = late.after(nodes=[node("n1", condition("GPUIsLost", "False"), taints=[TAINT])])
     assert done(well.observing(4).after(POLICY.recovery_s).step()) == ["untaint n1"]
+
+
+@pytest.mark.rule("H9")
+@pytest.mark.parametrize("name", ["%zz", "../../../version", "a/b", "x" * 300, "?watch=true"])
+def test_an_owner_that_cannot_be_a_job_is_not_looked_up(name: str) -> None:
+    forged = pod_facts(pod(owner=("Job", name)))
+    assert jobs_needed([forged, pod_facts(pod(owner=("Job", "fit")))]) == {
+        ("team", "fit", "uid-fit")
+    }
+    assert len(forged.program) < 400
+
+
+@pytest.mark.rule("H9")
+def test_a_job_of_another_group_is_an_owner_like_any_other() -> None:
+    of_volcano = pod(owner=("Job", "fit"))
+    of_volcano["metadata"]["ownerReferences"][0]["apiVersion"] = "batch.volcano.sh/v1alpha1"
+    taken = World([node("n1", SICK, taints=[TAINT])], [of_volcano]).step()
+    assert done(taken) == ["evict train"]
+
+
+@pytest.mark.rule("H11")
+def test_what_is_written_on_a_node_stays_small() -> None:
+    """However much is wrong there: what only people read is left out first."""
+    conditions = [condition(one.type, reason="x" * 1000) for one in BAD]
+    pods = [
+        pod(f"p{number}", owner=("ReplicaSet", "y" * 250), containerStatuses=crashed(10, 5))
+        for number in range(200)
+    ]
+    record = World([node("n1", *conditions)], pods).step().state.records["n1"]
+    text = record_text(record, NOW)
+    assert len(text) <= 65_536
+    kept = record_of(text, "n1")
+    assert kept is not None
+    assert [one.held for one in kept.cases] == [one.held for one in record.cases]
+
+
+@pytest.mark.rule("H4")
+def test_a_ledger_of_a_large_cluster_fits_one_object() -> None:
+    pools = (f"gke-training-a3-megagpu-8g-pool-1-0123abcd-{number:04d}" for number in range(1000))
+    marks = {
+        dra_subject(pool, DRIVER, pool, f"gpu-{number}"): 1_800_000_000.123
+        for pool in pools
+        for number in range(8)
+    }
+    text = ledger_text(Ledger(quarantined=marks))
+    assert len(text) < 500_000
+    read = ledger_of(text)
+    assert read is not None
+    assert read.quarantined == marks
+
+
+@pytest.mark.rule("H4")
+def test_one_entry_that_cannot_be_read_loses_no_other() -> None:
+    ledger = Ledger((Eviction("a", "team", 1.0),), breakers={ROW: 2.0})
+    text = ledger_text(ledger).replace('"evictions":[', '"evictions":[["x","y"],7,')
+    assert ledger_of(text) == ledger

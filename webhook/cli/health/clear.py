@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from webhook.kube.cluster import Cluster
 
 _KEPT = "The controller respects this until there is new evidence."
+_FORGOTTEN = "A controller that runs writes down again what it knows."
 
 
 @click.command(
@@ -82,7 +83,7 @@ def clear(
         click.echo(f"error: {text}", err=True)
     if refused:
         ctx.exit(1)
-    click.echo(f"Removed. {_KEPT}", err=True)
+    click.echo(f"Removed. {_FORGOTTEN if forgets else _KEPT}", err=True)
 
 
 def _chosen(marked: Marked, nodes: tuple[str, ...], *, forgets: bool) -> tuple[MarksLeft, ...]:
