@@ -44,6 +44,7 @@ class LedgerBook:
         self._ledger: Ledger | None = None
         self._version = ""
         self._was_there = False
+        self._is_spoilt = False
         self._ours: deque[str] = deque(maxlen=_OURS)
 
     def read(self) -> Ledger:
@@ -69,7 +70,8 @@ class LedgerBook:
             ConflictError: Somebody else was faster.
             ClusterError: It cannot be written.
         """
-        if ledger == self._ledger and (self._version or ledger == Ledger()):
+        is_there = self._version and not self._is_spoilt
+        if ledger == self._ledger and (is_there or ledger == Ledger()):
             return
         try:
             found = self._put(ledger_text(ledger))
@@ -90,8 +92,9 @@ class LedgerBook:
             return
         text = mapping(found.get("data")).get(LEDGER_FIELD)
         read = ledger_of(text) if isinstance(text, str) else None
-        # What nobody can read is no reason to forget what is known.
+        # What nobody can read is no reason to forget what is known: it is written over.
         self._keep(found, read or self._ledger or Ledger())
+        self._is_spoilt = read is None
 
     def _put(self, text: str) -> Json:
         body: Json = {
@@ -111,6 +114,7 @@ class LedgerBook:
     def _keep(self, found: Json, ledger: Ledger) -> None:
         self._version = str(found["metadata"]["resourceVersion"])
         self._ours.append(self._version)
+        self._is_spoilt = False
         self._ledger = ledger
 
 

@@ -127,8 +127,8 @@ def test_what_nobody_can_read_is_not_written_over(monkeypatch: pytest.MonkeyPatc
     result = resume(monkeypatch, ward, "--all")
     assert result.exit_code == 2
     assert result.stderr == (
-        "ConfigMap gpuspec-system/gpuspec-health: ledger cannot be read; delete the ConfigMap: the "
-        "controller makes a new one, with nothing stopped\n"
+        "ConfigMap gpuspec-system/gpuspec-health: ledger cannot be read; the controller writes it "
+        "again as it knows it, and starts afresh where it was not running\n"
     )
     assert not ward.writes
 

@@ -262,15 +262,20 @@ def test_a_ledger_that_is_garbage_counts_as_empty_and_marks_count_all_the_same()
 
 
 @pytest.mark.rule("H4", "H5")
-def test_a_ledger_that_was_deleted_is_written_again_as_it_was() -> None:
+@pytest.mark.parametrize("is_spoilt", [False, True])
+def test_a_ledger_that_is_gone_or_spoilt_is_written_again_as_it_was(*, is_spoilt: bool) -> None:
     stage = Stage()
     stage.fail(*(f"n{number}" for number in range(10)))
     stage.run()
     mirror = stage.loop()._book.mirror
     mirror.put("gpuspec-health", stage.server.get(LEDGER)["metadata"]["resourceVersion"])  # type: ignore[attr-defined]
     stage.run()
-    del stage.server.objects[LEDGER]
-    mirror.objects.clear()  # type: ignore[attr-defined]
+    if is_spoilt:
+        stage.server.put(LEDGER, {"metadata": {"name": "gpuspec-health"}, "data": {"ledger": "["}})
+        mirror.put("gpuspec-health", stage.server.get(LEDGER)["metadata"]["resourceVersion"])  # type: ignore[attr-defined]
+    else:
+        del stage.server.objects[LEDGER]
+        mirror.objects.clear()  # type: ignore[attr-defined]
     stage.pass_(1)
     stage.run()
     ledger = ledger_of(stage.server.get(LEDGER)["data"]["ledger"])

@@ -101,8 +101,8 @@ def _read(cluster: Cluster, namespace: str) -> tuple[Json, Ledger]:
     ledger = ledger_of(text) if text else Ledger()
     if ledger is None:
         raise UnreadableError(
-            f"ConfigMap {namespace}/{HEALTH_OBJECT}: {LEDGER_FIELD} cannot be read; delete the "
-            "ConfigMap: the controller makes a new one, with nothing stopped"
+            f"ConfigMap {namespace}/{HEALTH_OBJECT}: {LEDGER_FIELD} cannot be read; the controller "
+            "writes it again as it knows it, and starts afresh where it was not running"
         )
     return found, ledger
 
