@@ -346,3 +346,13 @@ def test_standard_input_is_read_once() -> None:
     result = run("health", "simulate", "--events", "-", "--events", "-")
     assert result.exit_code == 2
     assert "standard input can be read only once" in result.stderr
+
+
+def test_a_history_without_pods_says_that_it_shows_no_evictions() -> None:
+    text = "\n".join([*row_of_five(), event("MODIFIED", node("n1", **LOST))])
+    result = simulate(text, "--mode", "Evict")
+    assert result.exit_code == 0
+    assert result.stderr.endswith(
+        "note: there are no Pods in this history, so no eviction can be shown; record them the "
+        "same way and name both files: --events nodes.events --events pods.events\n"
+    )

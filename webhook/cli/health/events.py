@@ -21,8 +21,8 @@ _NEXT = re.compile(r"^\{", re.MULTILINE)
 _HINT = "record it with: kubectl get nodes -o json -w --output-watch-events"
 _CHANGES = tuple(one.value for one in Change)
 
-# Behind the event before, where an object tells no time that would be later.
-_NO_TIME_S = 1.0
+# Of a history that begins without any time.
+_BEGIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,8 @@ def _timed(told: list[Json]) -> Iterator[Event]:
     """Yield the events with their times.
 
     Those that a history begins with are what was there, and so of one moment. Later ones are of
-    the newest time that the object tells, if that is not before the event before.
+    the newest time that the object tells, and never before the event before: were each a little
+    later than that, a storm would look as if it had come slowly.
     """
     first = _first_of_all(told)
     begin = max((_newest(event["object"]) for event in told[:first]), default=0.0)
@@ -148,7 +149,7 @@ def _timed(told: list[Json]) -> Iterator[Event]:
         at = seconds(event.get("at")) or (begin if number < first else 0.0)
         if not at:
             newest = _newest(event["object"])
-            at = newest if newest >= last and newest else last + _NO_TIME_S
+            at = max(newest, last, _BEGIN_S)
         last = at
         yield Event(at, Change(event["type"]), event["object"]["kind"], event["object"])
 

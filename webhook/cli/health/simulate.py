@@ -25,6 +25,11 @@ from webhook.cli.inputs import (
 from webhook.cli.outputs import output_option
 from webhook.cli.saved import progress
 
+_NO_PODS = (
+    "note: there are no Pods in this history, so no eviction can be shown; record them the same "
+    "way and name both files: --events nodes.events --events pods.events"
+)
+
 
 @click.command(
     context_settings=SETTINGS,
@@ -41,7 +46,7 @@ devicetaintrules, jobs and daemonsets alike, a file each:
 Every document may have a time of its own beside type and object:
   at: 2026-06-01T12:00:00Z
 Without it the newest time that the object tells counts, if that is not before
-the event before it, else a second after that one.
+the event before it, else the time of that one.
 
 What is placed and whom it evicts takes effect in the simulated cluster; nothing
 replaces the Pods that leave. Marks of ours in the history are left out.
@@ -95,6 +100,8 @@ def simulate(
         click.echo(timeline_text(timeline, policy, len(events)))
     else:
         echo_value(timeline_json(timeline, policy, len(events)), output)
+    if not any(one.kind == "Pod" for one in events):
+        click.echo(_NO_PODS, err=True)
 
 
 def _read(file: str) -> tuple[Event, ...]:
