@@ -184,9 +184,18 @@ def test_what_cannot_be_told_is_unknown_and_says_why(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.rule("H4")
 def test_a_row_whose_share_is_spent_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    ward = quarantined().node("n2", bad=LOST, record=record("n2"))
+    ward = quarantined().node("n2", bad=LOST, record=record("n2")).pod("train-0", "n2")
     said = flat(look(monkeypatch, ward).stdout)
     assert "held back: the share of its row that may be quarantined is spent" in said
+    assert "new Pods may still come there; there now: ml/train-0" in said
+
+
+@pytest.mark.rule("H3")
+def test_what_was_is_not_told_as_if_it_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    well = {"GPUIsLost": "False"}
+    ward = Ward({"mode": "Evict"}).node("n1", bad=well, record=record("n1"))
+    said = flat(look(monkeypatch, ward).stdout)
+    assert "- earlier: condition GPUIsLost is True, first seen 5m10s ago" in said
 
 
 @pytest.mark.rule("H4")
@@ -232,6 +241,7 @@ def test_two_breakers_stop_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
         "held back: the breaker stopped its row; gpuspec health resume a100-80gb a30-24gb" in said
     )
+    assert "new Pods may still come there" in said
 
 
 @pytest.mark.rule("H10")

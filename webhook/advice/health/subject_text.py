@@ -34,7 +34,10 @@ def evidence(decision: Decision, judged: Judged, at_most: int | None = _EVIDENCE
     case = decision.case
     shown = case.evidence[:at_most]
     for one in shown:
-        yield f"{one.said}, {since(one.at, judged.now)}"
+        if decision.look.is_bad or case.is_blind:
+            yield f"{one.said}, {since(one.at, judged.now)}"
+        else:  # it recovers: what it has failed for is not to be seen any more
+            yield f"earlier: {one.said}, first seen {lasting(judged.now - one.at)} ago"
     if len(case.evidence) > len(shown):
         yield f"and {len(case.evidence) - len(shown)} more"
     if case.is_blind:
@@ -46,7 +49,7 @@ def measures(decision: Decision, judged: Judged, at_most: int | None = _PODS) ->
     """Yield what was done about a subject, what would be, and what holds it back."""
     yield from _done(decision, judged)
     yield from _planned(decision, at_most)
-    yield from held_back(decision, judged)
+    yield from held_back(decision, judged, at_most)
     yield from _staying(decision, judged, at_most)
     if decision.locked_out:
         out = some(decision.locked_out, at_most)
@@ -98,15 +101,25 @@ def _names(holders: Sequence[Holder]) -> list[str]:
     return [one.pod.key for one in holders]
 
 
-def held_back(decision: Decision, judged: Judged) -> Iterator[str]:
-    """Yield why nothing, or not everything, is done about a subject now."""
+def held_back(decision: Decision, judged: Judged, at_most: int | None = _PODS) -> Iterator[str]:
+    """Yield why nothing, or not everything, is done about a subject now, and who is at risk."""
     if decision.held_back is HeldBack.BREAKER:
         stopped = sorted(judged.step.breakers.rows)
         yield f"held back: {decision.held_back}; gpuspec health resume {' '.join(stopped)}"
     elif decision.held_back and decision.held_back is not HeldBack.RECOVERING:
         yield f"held back: {decision.held_back}"
+    yield from _exposed(decision, at_most)
     if decision.spent is not None:
         yield f"evictions wait: {spent_said(decision.spent, judged)}"
+
+
+def _exposed(decision: Decision, at_most: int | None) -> Iterator[str]:
+    """Yield that nothing keeps Pods from what has failed, and which are there."""
+    is_open = decision.fence is not None and not decision.fence.is_in_place
+    if decision.held_back in (HeldBack.ROW, HeldBack.BREAKER) and is_open:
+        names = _names(decision.holders or ())
+        there = f"; there now: {some(names, at_most)}" if names else ""
+        yield f"new Pods may still come there{there}"
 
 
 def spent_said(spent: Spent, judged: Judged) -> str:
