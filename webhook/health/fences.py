@@ -91,7 +91,12 @@ def is_tainted(node: NodeFacts) -> bool:
 
 def rule_name(subject: Subject) -> str:
     """Return the name of our DeviceTaintRule for a device: one for each, whoever makes it."""
-    return f"gpuspec-{hashlib.sha256(subject.name.encode()).hexdigest()[:32]}"
+    return f"gpuspec-{hashlib.sha256(_bytes(subject.name)).hexdigest()[:32]}"
+
+
+def _bytes(name: str) -> bytes:
+    """Return a name in bytes, whatever it is made of: JSON may have half characters."""
+    return name.encode(errors="backslashreplace")
 
 
 def rule_of(subject: Subject, observed: Observed) -> RuleFacts | None:
