@@ -18,25 +18,9 @@ from selection_spec.health import (
 )
 from selection_spec.table import Table, load_table
 from tests.builders import Json
+from tests.selection_spec.health_tables import TWO_ROWS
 
-_TABLE = """\
-apiVersion: gpuspec.preferred.jp/v1alpha1
-kind: SelectionTable
-metadata: {name: test}
-spec:
-  devices:
-    - name: a100
-      vram: 80gb
-      perNode: 8
-      nodes: {matchLabels: {gpu-model: a100-80gb}}
-      resource: nvidia.com/gpu
-    - name: t4
-      vram: 16gb
-      perNode: 4
-      nodes: {matchLabels: {gpu-model: t4-16gb}}
-      resource: nvidia.com/gpu
-"""
-_DIGEST = load_table(_TABLE).digest
+_DIGEST = load_table(TWO_ROWS).digest
 
 _EVERYTHING = """\
   health:
@@ -66,12 +50,12 @@ _EVERYTHING = """\
 
 def _health(text: str) -> Table:
     """The table with a health section, which is given as YAML in one line."""
-    return load_table(f"{_TABLE}  health: {text}\n")
+    return load_table(f"{TWO_ROWS}  health: {text}\n")
 
 
 @pytest.mark.rule("H2", "H3", "H4", "H6")
 def test_what_is_not_said() -> None:
-    plain, empty = load_table(_TABLE), _health("{}")
+    plain, empty = load_table(TWO_ROWS), _health("{}")
     assert (plain.has_health, empty.has_health) == (False, True)
     assert plain.health == empty.health == HealthPolicy()
     assert HealthPolicy() == HealthPolicy(
@@ -97,7 +81,7 @@ def test_what_is_not_said() -> None:
 
 @pytest.mark.rule("H2", "H3", "H4", "H6")
 def test_everything_said() -> None:
-    assert load_table(_TABLE + _EVERYTHING).health == HealthPolicy(
+    assert load_table(TWO_ROWS + _EVERYTHING).health == HealthPolicy(
         mode=Mode.QUARANTINE,
         row_modes={"a100-80gb": Mode.EVICT, "t4-16gb": Mode.OBSERVE},
         conditions=(
@@ -181,8 +165,8 @@ def test_modes_rise() -> None:
 
 
 def test_a_policy_does_not_change_and_can_be_a_key() -> None:
-    policy = load_table(_TABLE + _EVERYTHING).health
-    assert len({policy, load_table(_TABLE + _EVERYTHING).health}) == 1
+    policy = load_table(TWO_ROWS + _EVERYTHING).health
+    assert len({policy, load_table(TWO_ROWS + _EVERYTHING).health}) == 1
     with pytest.raises(dataclasses.FrozenInstanceError):
         policy.mode = Mode.EVICT  # type: ignore[misc]
 
@@ -193,7 +177,7 @@ def test_a_policy_does_not_change_and_can_be_a_key() -> None:
 def test_a_digest_from_before_there_were_settings() -> None:
     """Nobody's table changes its digest with our version: neither without a section nor with {}."""
     assert _DIGEST == "ab3d0297aa2f6476"
-    assert load_table(f"{_TABLE}  health: null\n").digest == _DIGEST
+    assert load_table(f"{TWO_ROWS}  health: null\n").digest == _DIGEST
     assert _health("{}").digest == "ce337f1da93d1bb4"
 
 
@@ -212,7 +196,7 @@ def test_defaults_written_out_are_the_same_table(same: str) -> None:
 
 
 def test_another_order_or_spelling_is_the_same_table() -> None:
-    document: Json = yaml.safe_load(_TABLE + _EVERYTHING)
+    document: Json = yaml.safe_load(TWO_ROWS + _EVERYTHING)
     health = document["spec"]["health"]
     for name in ("rows", "conditions", "taints", "labels", "ignore"):
         health[name].reverse()
@@ -220,7 +204,7 @@ def test_another_order_or_spelling_is_the_same_table() -> None:
     health["taints"].append(health["taints"][0])
     health["observations"] |= {"crashWindow": "900s"}
     health["conditions"][0] |= {"minDuration": "0m30s"}
-    turned, wanted = load_table(yaml.safe_dump(document)), load_table(_TABLE + _EVERYTHING)
+    turned, wanted = load_table(yaml.safe_dump(document)), load_table(TWO_ROWS + _EVERYTHING)
     assert turned.digest == wanted.digest
     assert turned == wanted
 

@@ -9,24 +9,8 @@ from hypothesis import strategies as st
 from selection_spec.errors import GpuspecError, Problem, TableError
 from selection_spec.table import load_table, table_of
 from tests.builders import Json, make_row
+from tests.selection_spec.health_tables import TWO_ROWS
 
-_TABLE = """\
-apiVersion: gpuspec.preferred.jp/v1alpha1
-kind: SelectionTable
-metadata: {name: test}
-spec:
-  devices:
-    - name: a100
-      vram: 80gb
-      perNode: 8
-      nodes: {matchLabels: {gpu-model: a100-80gb}}
-      resource: nvidia.com/gpu
-    - name: t4
-      vram: 16gb
-      perNode: 4
-      nodes: {matchLabels: {gpu-model: t4-16gb}}
-      resource: nvidia.com/gpu
-"""
 _ANY_DURATION = "write whole days, hours, minutes and seconds such as 30s, 10m or 1h30m"
 _NO_KEY = "is no label key (letters, digits, '-', '_' and '.', after an optional domain/)"
 _NO_VALUE = "is no label value (letters, digits, '-', '_' and '.', beginning and ending with one)"
@@ -34,7 +18,7 @@ _AS_THE_NODE = "write it as the node has it"
 _OURS = "of this project; remove it; what we placed ourselves is no evidence"
 
 
-def _problems(health: str, table: str = _TABLE) -> list[str]:
+def _problems(health: str, table: str = TWO_ROWS) -> list[str]:
     """Return what is printed for a health section, from the path below it on.
 
     Args:
@@ -52,13 +36,13 @@ def _problems(health: str, table: str = _TABLE) -> list[str]:
 
 def _rules(health: str) -> list[str]:
     with pytest.raises(TableError) as caught:
-        load_table(f"{_TABLE}  health: {health}\n")
+        load_table(f"{TWO_ROWS}  health: {health}\n")
     return [problem.rule for problem in caught.value.problems]
 
 
 def test_problems_have_their_line_and_column() -> None:
     with pytest.raises(TableError) as caught:
-        load_table(f"{_TABLE}  health:\n    evictAfter: 2h\n")
+        load_table(f"{TWO_ROWS}  health:\n    evictAfter: 2h\n")
     assert [one.located("t") for one in caught.value.problems] == [
         't:17:17: spec.health.evictAfter: evictAfter "2h" is more than 1h; write 0s to 1h'
     ]
@@ -133,7 +117,7 @@ def test_only_the_first_of_many_unknown_rows_are_compared() -> None:
 
 @pytest.mark.rule("H6")
 def test_a_name_alone_means_all_its_rows() -> None:
-    other = _TABLE.replace("name: t4", "name: a100").replace("t4", "a100")
+    other = TWO_ROWS.replace("name: t4", "name: a100").replace("t4", "a100")
     assert _problems("{rows: [{id: a100, mode: Evict}]}", other) == [
         (
             'spec.health.rows[0].id: row "a100" is not in the table; did you mean a100-16gb or '
@@ -152,7 +136,7 @@ def test_a_name_alone_means_all_its_rows() -> None:
     ],
 )
 def test_a_row_whose_id_is_not_known_is_told_as_that_alone(old: str, new: str, path: str) -> None:
-    found = _problems("{rows: [{id: a100-80gb, mode: Evict}]}", _TABLE.replace(old, new))
+    found = _problems("{rows: [{id: a100-80gb, mode: Evict}]}", TWO_ROWS.replace(old, new))
     assert path in [one.split(": ")[0] for one in found]
     assert not [one for one in found if "spec.health" in one]
 
@@ -306,7 +290,7 @@ def test_taints_labels_and_what_is_ignored(mark: str, said: str) -> None:
 
 def test_a_domain_that_only_begins_like_ours_is_somebody_elses() -> None:
     text = "{taints: [{key: gpuspec.preferred.jp.example/x}, {key: x.gpuspec.preferred.jp/y}]}"
-    assert len(load_table(f"{_TABLE}  health: {text}\n").health.taints) == 2
+    assert len(load_table(f"{TWO_ROWS}  health: {text}\n").health.taints) == 2
 
 
 @pytest.mark.rule("H2", "H3", "H4")
@@ -472,7 +456,7 @@ def test_wrong_shapes(section: str, said: str) -> None:
 
 
 def test_a_broken_row_hides_no_broken_health_and_the_other_way_round() -> None:
-    found = _problems("{evictAfter: 2h}", _TABLE.replace("perNode: 8", "perNode: many"))
+    found = _problems("{evictAfter: 2h}", TWO_ROWS.replace("perNode: 8", "perNode: many"))
     assert [one.split(": ")[0] for one in found] == [
         "spec.devices[0].perNode",
         "spec.health.evictAfter",

@@ -40,7 +40,6 @@ _TOLD_AFTER_S = 5.0
 # Pods to read for templates, statuses and Events, of each, in one job; the next ones have the rest.
 _PORTION = 100
 
-
 # The last version of Kubernetes that pauses before it looks for a template again.
 _PAUSING = (1, 35)
 

@@ -39,6 +39,9 @@ _LOOK_S = 30.0
 _ACTIONS = 100
 _ACTING_S = 2.0
 
+# Whoever is moved is not there to be kept away from: that comes first.
+_MOVING = (Doing.EVICT, Doing.REMOVE)
+
 # A Job is looked at anew before another Pod of it goes: by then it has counted the last one.
 _JOB_SETTLES_S = 15.0
 
@@ -89,7 +92,6 @@ class HealthLoop:
         self._records = RecordBook(cluster)
         self._events = HealthEvents(cluster)
         self._applier = Applier(cluster)
-        self._pauses: Pauses[str] = Pauses()
         self._tries: Pauses[tuple[str, ...]] = Pauses()
         self._moved: dict[str, float] = {}
         self._refused = ""
@@ -137,7 +139,9 @@ class HealthLoop:
             self._state = remembered(facts.nodes, ledger)
         state = replace(self._state, ledger=ledger)
         steady = self._monotonic()
-        paused = self._pauses.waiting(steady) | self._settling(steady)
+        waiting = self._tries.waiting(steady)
+        refused = {key[1] for key in waiting if key[0] in _MOVING}
+        paused = refused | self._settling(steady)
         observed = self._homes.observed(facts)
         found = step(Moment(observed, self._policy, now, paused), state)
         if jobs := self._view.jobs(found.decisions, steady):
@@ -152,7 +156,7 @@ class HealthLoop:
         self._note_refused(written.refused)
         self._say(found, now)
         actions = [one for one in found.actions if one.subject.node not in written.failed]
-        due = [one for one in actions if self._tries.is_over(one.key, steady)]
+        due = [one for one in actions if one.key not in waiting]
         outcomes = self._act(due)
         self._events.tell(found, outcomes, facts.nodes, now)
         self._give_back(outcomes)
@@ -173,8 +177,7 @@ class HealthLoop:
 
     def _act(self, actions: list[Action]) -> list[Outcome]:
         """Do what was planned: first what keeps new Pods away, then evictions."""
-        moving = (Doing.EVICT, Doing.REMOVE)
-        in_order = sorted(actions, key=lambda one: one.doing in moving)[:_ACTIONS]
+        in_order = sorted(actions, key=lambda one: one.doing in _MOVING)[:_ACTIONS]
         began = self._monotonic()
         outcomes: list[Outcome] = []
         for action in in_order:
@@ -200,8 +203,6 @@ class HealthLoop:
         action, steady = outcome.action, self._monotonic()
         if outcome.result in (Result.REFUSED, Result.FAILED):
             self._tries.failed(action.key, steady)
-            if action.pod is not None:
-                self._pauses.failed(action.pod.uid, steady)
         else:
             self._tries.succeeded(action.key)
             if action.pod is not None and action.doing is Doing.EVICT:
@@ -209,7 +210,7 @@ class HealthLoop:
                 self._view.forget(action.pod.owner.uid)
 
     def _give_back(self, outcomes: list[Outcome]) -> None:
-        """Take evictions that did not come about out of the ledger, and try them again later."""
+        """Take evictions that did not come about out of the ledger."""
         ledger = self._book.read()
         for one in outcomes:
             if one.is_given_back and one.action.pod is not None:
