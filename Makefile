@@ -9,6 +9,8 @@ DEMO := $(BIN)/python -m tests.demo
 PLAY := $(BIN)/python -m tests.cluster.play
 BENCH := $(BIN)/python -m tests.bench
 RULES := $(BIN)/python -m tests.rules
+# A worker a core; the tests of one version of Kubernetes share a control plane, and so a worker.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
 
 REQUIREMENTS := .ci/requirements
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -26,10 +28,11 @@ demo: $(VENV)/.runtime ## start the service, send it Pods, show what became of e
 	@$(DEMO)
 
 test: lint ## every check there is, real control planes included
-	$(BIN)/python -m pytest
+	$(BIN)/python -m tests.cluster.binaries
+	$(PYTEST)
 
 check: lint ## the same without the tests that need a control plane
-	$(BIN)/python -m pytest -m "not cluster"
+	$(PYTEST) -m "not cluster"
 
 lint: $(VENV)/.dev ## formatting, lint, types and import contracts alone
 	$(BIN)/ruff format --check .

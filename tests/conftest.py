@@ -25,6 +25,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Check the marks, and keep together what shares a control plane or a module's fixtures."""
+    _refuse_unknown_rules(items)
+    for item in items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        version = parameters.get("kubernetes")
+        group = f"Kubernetes {version}" if version else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _refuse_unknown_rules(items: list[pytest.Item]) -> None:
     """Refuse a mark of a rule that does not exist: it would show nothing."""
     wrong = sorted(
         {(item.nodeid, rule) for item in items for rule in set(rules_of(item)) - {*RULES}}

