@@ -24,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist takes up the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Check the marks, and keep together what shares a control plane or a module's fixtures."""
     _refuse_unknown_rules(items)

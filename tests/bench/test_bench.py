@@ -10,7 +10,7 @@ import pytest
 from tests.bench.machine import python
 from tests.builders import PFN_TABLE
 from tests.cluster.binaries import find_binaries
-from tests.cluster.conftest import wanted_minors
+from tests.cluster.versions import wanted_minors
 
 _TINY = ("--seconds", "0.05")
 _TIME = r"(\s+[\d,.]+)"

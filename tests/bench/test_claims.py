@@ -6,7 +6,7 @@ import pytest
 
 from tests.bench.test_bench import _has_lines, _said
 from tests.cluster.binaries import find_binaries
-from tests.cluster.conftest import wanted_minors
+from tests.cluster.versions import wanted_minors
 
 
 @pytest.mark.cluster

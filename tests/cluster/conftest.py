@@ -1,7 +1,4 @@
-"""Fixtures of the tests against a real control plane.
-
-``GPUSPEC_KUBERNETES=1.37`` (or ``1.36,1.37``) narrows the versions, all of them by default.
-"""
+"""Fixtures of the tests against a real control plane."""
 
 from __future__ import annotations
 
@@ -11,21 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import binaries
-from tests.cluster.binaries import BinariesError, find_binaries
+from tests.cluster.binaries import find_binaries
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import fleet
 from tests.cluster.namespaces import create_namespace, empty_namespace
+from tests.cluster.versions import wanted_minors
 
 _FOLDER = Path(__file__).parent
-
-
-def wanted_minors() -> tuple[str, ...]:
-    """The versions to test, oldest first."""
-    try:
-        return binaries.wanted_minors()
-    except BinariesError as error:
-        raise pytest.UsageError(str(error)) from error
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,9 +10,12 @@ import pytest
 from tests.cluster.api import path, wait_until
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.ports import free_ports
+from tests.cluster.versions import ON_NEWEST
 from webhook.kube.cluster import Cluster, connect
 from webhook.kube.errors import ApiError, UnreachableError
 from webhook.kube.reflector import Collection, Reflector
+
+pytestmark = ON_NEWEST
 
 MANY = 1203
 

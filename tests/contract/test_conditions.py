@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import pytest
 
 from tests.cluster.api import Api, ApiError, Json, path, wait_until
-from tests.cluster.conftest import wanted_minors
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.versions import wanted_minors
 from tests.contract.kustomize import built, one
 
 pytestmark = pytest.mark.cluster

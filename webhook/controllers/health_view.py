@@ -6,14 +6,15 @@ from collections.abc import Iterable, Mapping
 
 from webhook.controllers.world import World
 from webhook.health.cases import Verdict
+from webhook.health.decisions import Decision
 from webhook.health.gather import Facts, devices_of
 from webhook.health.observed import Devices, Holdings
 from webhook.health.permits import jobs_needed
-from webhook.health.plan import Decision
-from webhook.inventory.facts import mapping
-from webhook.inventory.job_facts import JobFacts, job_facts
+from webhook.inventory.facts import Json
+from webhook.inventory.job_facts import JobFacts
 from webhook.kube.cluster import Cluster
 from webhook.kube.errors import ClusterError
+from webhook.kube.jobs import job_of
 
 # A Job that was looked at counts for that long: its Pods fail meanwhile. One that could not be
 # looked at is not asked for again sooner than that, so that others have their turn.
@@ -72,7 +73,7 @@ class HealthView:
         self._jobs = {uid: one for uid, one in self._jobs.items() if uid in needed}
         due = sorted(uid for uid in needed if self._is_due(uid, steady))
         for uid in due[:_JOBS]:
-            self._jobs[uid] = steady, self._look_up(*needed[uid], uid)
+            self._jobs[uid] = steady, job_of(self._get, *needed[uid], uid)
         return {uid: facts for uid, (_, facts) in self._jobs.items() if facts is not None}
 
     def forget(self, uid: str) -> None:
@@ -85,11 +86,8 @@ class HealthView:
         at, facts = self._jobs[uid]
         return steady - at > (_UNKNOWN_S if facts is None else _FRESH_S)
 
-    def _look_up(self, namespace: str, name: str, uid: str) -> JobFacts | None:
-        """Return a Job; None where it cannot be looked at, or is another one of this name."""
+    def _get(self, path: str) -> Json | None:
         try:
-            found = self._cluster.get(f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}")
+            return self._cluster.get(path)
         except ClusterError:
             return None
-        is_it = mapping(found.get("metadata")).get("uid") == uid
-        return job_facts(found) if is_it else None

@@ -36,55 +36,69 @@ class Budget:
     """
 
     def __init__(self, ledger: Ledger, observed: Observed, policy: HealthPolicy) -> None:
-        self.ledger = ledger
+        self._ledger = ledger
         self._observed = observed
         self._policy = policy
-        self._quarantined: Counter[tuple[str, Kind]] = Counter()
+        self._quarantined = dict(ledger.quarantined)
+        self._by_row: Counter[tuple[str, Kind]] = Counter()
         for subject in ledger.quarantined:
             self._count(subject)
+        self._evictions = {one.pod: one for one in ledger.evictions}
         self._namespaces = Counter(one.namespace for one in ledger.evictions)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger with what was taken."""
+        return replace(
+            self._ledger,
+            quarantined=dict(self._quarantined),
+            evictions=tuple(self._evictions.values()),
+        )
 
     def copy(self) -> Budget:
         """Return the same budget, to be counted down apart."""
         return Budget(self.ledger, self._observed, self._policy)
 
+    def quarantined_at(self, subject: Subject) -> float | None:
+        """Return since when a subject is quarantined, in seconds since 1970; None if it is not."""
+        return self._quarantined.get(subject)
+
     def quarantine(self, subject: Subject, now: float) -> Spent | None:
         """Take one quarantine, unless it was taken already; return what is spent, if anything."""
-        if subject in self.ledger.quarantined:
+        if subject in self._quarantined:
             return None
         if any(self.left(row, subject.kind) <= 0 for row in self._rows(subject)):
             return Spent.ROW
-        self.ledger = replace(self.ledger, quarantined={**self.ledger.quarantined, subject: now})
+        self._quarantined[subject] = now
         self._count(subject)
         return None
 
     def evict(self, pod: str, namespace: str, now: float) -> Spent | None:
         """Take one eviction, unless it was taken already; return what is spent, if anything."""
-        if self.ledger.has_evicted(pod):
+        if pod in self._evictions:
             return None
         if self.evictions_left <= 0:
             return Spent.WINDOW
         if self._namespaces[namespace] >= self._policy.evictions_per_namespace:
             return Spent.NAMESPACE
-        new = Eviction(pod, namespace, now)
-        self.ledger = replace(self.ledger, evictions=(*self.ledger.evictions, new))
+        self._evictions[pod] = Eviction(pod, namespace, now)
         self._namespaces[namespace] += 1
         return None
 
     @property
     def evictions_left(self) -> int:
         """How many Pods may still be evicted in this window."""
-        return self._policy.evictions - len(self.ledger.evictions)
+        return self._policy.evictions - len(self._evictions)
 
     def left(self, row: str, kind: Kind) -> int:
         """Return how many more nodes, or devices, of a row may be quarantined."""
         size = self._observed.size(row, kind)
         limit = quarantine_limit(size, self._policy.quarantine_percent)
-        return limit - self._quarantined[row, _counted_as(kind)]
+        return limit - self._by_row[row, _counted_as(kind)]
 
     def _count(self, subject: Subject) -> None:
         for row in self._rows(subject):
-            self._quarantined[row, _counted_as(subject.kind)] += 1
+            self._by_row[row, _counted_as(subject.kind)] += 1
 
     def _rows(self, subject: Subject) -> Iterable[str]:
         rows: Mapping[str, tuple[str, ...]] = self._observed.rows

@@ -67,6 +67,8 @@ class Case:
         boot: The boot of the node that all this is about.
         mark: What we have placed for it.
         is_seen: Whether the mark was seen in place.
+        unmarked: When we last took it back; 0 where we never did. What is seen of it right after
+            may be from before.
         waived: A digest of the evidence in spite of which a person has removed our mark (H10).
     """
 
@@ -85,6 +87,7 @@ class Case:
     boot: str = ""
     mark: Mark = Mark.NONE
     is_seen: bool = False
+    unmarked: float = 0.0
     waived: str = ""
 
     @property

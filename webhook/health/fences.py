@@ -52,9 +52,13 @@ def fencing(case: Case, observed: Observed) -> Fencing:
     """Return how a failed subject is kept from new Pods, or is to be.
 
     The smallest thing that does: a device where that can be told to the scheduler, else its node.
+    A kubelet or a driver that keeps Pods off a device takes the place of a node's taint that was
+    placed before it did.
     """
     subject = case.subject
     node = observed.nodes[subject.node]
+    if (by := _by_others(case, observed)) is not None:
+        return Fencing(by, is_in_place=True)
     if is_tainted(node):
         by_rule = case.mark is Mark.RULE or (
             case.mark is Mark.NONE and subject.kind is Kind.DRA and observed.rules is not None
@@ -63,11 +67,22 @@ def fencing(case: Case, observed: Observed) -> Fencing:
             return Fencing(Fence.TAINT, is_in_place=True, mark=Mark.TAINT)
     if case.mark is Mark.TAINT:
         return Fencing(Fence.TAINT, is_in_place=is_tainted(node), mark=Mark.TAINT)
-    if subject.kind is Kind.PLUGIN and _is_withheld(case, observed):
-        return Fencing(Fence.KUBELET, is_in_place=True)
     if subject.kind is Kind.DRA:
         return _of_device(case, observed)
     return Fencing(Fence.TAINT, is_in_place=False, mark=Mark.TAINT)
+
+
+def _by_others(case: Case, observed: Observed) -> Fence | None:
+    """Return who keeps Pods off a device without our doing; None where nobody does."""
+    subject = case.subject
+    match subject.kind:
+        case Kind.PLUGIN if _is_withheld(case, observed):
+            return Fence.KUBELET
+        case Kind.DRA if observed.rules is None:
+            key = subject.driver, subject.pool, subject.device
+            is_tainted_ = any(map(keeps_pods_away, observed.devices.tainted.get(key, ())))
+            return Fence.DRIVER if is_tainted_ else None
+    return None
 
 
 def _is_withheld(case: Case, observed: Observed) -> bool:
@@ -118,8 +133,5 @@ def _of_device(case: Case, observed: Observed) -> Fencing:
         rule = rule_of(subject, observed)
         is_in_place = rule is not None and rule.taint.effect == NO_SCHEDULE
         return Fencing(Fence.RULE, is_in_place=is_in_place, mark=Mark.RULE)
-    key = subject.driver, subject.pool, subject.device
-    if any(map(keeps_pods_away, observed.devices.tainted.get(key, ()))):
-        return Fencing(Fence.DRIVER, is_in_place=True)
     node = observed.nodes[subject.node]
     return Fencing(Fence.TAINT, is_in_place=is_tainted(node), mark=Mark.TAINT)

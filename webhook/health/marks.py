@@ -10,6 +10,9 @@ from webhook.health.fences import is_tainted, rule_name, rule_of
 from webhook.health.observed import Observed
 from webhook.health.subjects import Kind, Subject
 
+# What we took back is gone from what we see by then.
+_GOES_WITHIN_S = 10.0
+
 
 def adopted(observed: Observed, known: Collection[Subject]) -> Iterator[Case]:
     """Yield cases for rules of ours that nobody remembers, so that they go once all is good.
@@ -29,7 +32,12 @@ def adopted(observed: Observed, known: Collection[Subject]) -> Iterator[Case]:
             yield Case(subject, Verdict.FAILED, boot=boot, mark=Mark.RULE, is_seen=True)
 
 
-def settled(case: Case, observed: Observed) -> Case:
+def is_going(case: Case, now: float) -> bool:
+    """Tell whether a mark that is seen may be one that we have just taken back."""
+    return now - case.unmarked < _GOES_WITHIN_S
+
+
+def settled(case: Case, observed: Observed, now: float) -> Case:
     """Return a case with what its mark has become.
 
     A mark that was seen in place and is gone was removed by a person, unless the subject is healthy
@@ -42,7 +50,7 @@ def settled(case: Case, observed: Observed) -> Case:
         # No person did that: Kubernetes has no such rules any more.
         return replace(case, mark=Mark.NONE, is_seen=False)
     if is_marked(case, observed):
-        return case if case.is_seen else replace(case, is_seen=True)
+        return case if case.is_seen or is_going(case, now) else replace(case, is_seen=True)
     if case.held is not Verdict.FAILED:
         return replace(case, mark=Mark.NONE, is_seen=False)
     if case.is_seen:

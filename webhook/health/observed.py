@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from selection_spec.labels import Toleration
 from webhook.health.subjects import Kind, Subject, dra_subject
 from webhook.inventory.claim_facts import ClaimFacts
 from webhook.inventory.daemon_facts import DaemonFacts
@@ -45,6 +46,11 @@ class Devices:
                 if device.taints:
                     self.tainted[key] = device.taints
 
+    def is_gone(self, subject: Subject) -> bool:
+        """Tell whether a device's driver no longer offers it, though all of its pool is there."""
+        key = subject.driver, subject.pool, subject.device
+        return key not in self.nodes and key[:2] in self.pools
+
     def subject(self, key: DeviceKey) -> Subject | None:
         """Return a device as a subject; None where it is on no node."""
         node = self.nodes.get(key)
@@ -57,11 +63,14 @@ class Holdings:
     def __init__(self, claims: Iterable[ClaimFacts] = ()) -> None:
         self.pods: dict[DeviceKey, list[str]] = defaultdict(list)
         self.devices: dict[str, list[DeviceKey]] = defaultdict(list)
+        self.tolerations: dict[str, tuple[Toleration, ...]] = {}
         for claim in claims:
             for key in claim.devices:
                 self.pods[key] += claim.pods
             for uid in claim.pods:
                 self.devices[uid] += claim.devices
+                if claim.tolerations:
+                    self.tolerations[uid] = self.tolerations.get(uid, ()) + claim.tolerations
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,16 @@ _GIVEN = Permit(is_given=True)
 
 _JOBS = "batch"
 
+# Kinds that run a Pod once: API group and kind. Whatever else owns a Pod is taken to replace it.
+_ONCE = frozenset(
+    {
+        ("argoproj.io", "Workflow"),
+        ("kubevirt.io", "VirtualMachineInstance"),
+        ("sparkoperator.k8s.io", "SparkApplication"),
+        ("tekton.dev", "TaskRun"),
+    }
+)
+
 
 def permit(pod: PodFacts, jobs: Mapping[str, JobFacts], failed: float, now: float) -> Permit:
     """Tell whether a Pod may be evicted.
@@ -95,6 +105,8 @@ def _replaced(pod: PodFacts, jobs: Mapping[str, JobFacts]) -> Permit:
     opt_in = f"; it may say {ON_FAILURE_ANNOTATION}: evict"
     if pod.owner.kind == "Pod":
         return _kept(f"nothing would replace it: it has no owner{opt_in}")
+    if (pod.owner.group, pod.owner.kind) in _ONCE:
+        return _kept(f"nothing would replace it: a {pod.owner.kind} runs it once{opt_in}")
     if not is_of_job(pod):
         return _GIVEN
     job = jobs.get(pod.owner.uid)

@@ -6,94 +6,38 @@ In ``Observe`` the same is worked out as ``Evict`` would do it, counted apart, a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from itertools import islice
 
 from selection_spec.health import Mode
 from webhook.health.actions import Action, Doing
 from webhook.health.breaker import Breakers
-from webhook.health.budget import Budget, Spent
+from webhook.health.budget import Budget
 from webhook.health.cases import Case, Look, Mark, Verdict
+from webhook.health.decisions import Decision, HeldBack
 from webhook.health.fences import (
     NO_EFFECT,
     NO_SCHEDULE,
     UNHEALTHY,
     Fence,
-    Fencing,
     counted_as,
     fencing,
     rule_of,
 )
-from webhook.health.holders import holders, rejected
+from webhook.health.holders import rejected
 from webhook.health.ledger import Ledger
-from webhook.health.marks import is_marked, settled
+from webhook.health.marks import is_going, is_marked, settled
 from webhook.health.moment import Moment
-from webhook.health.permits import is_of_job, is_removable, permit
+from webhook.health.permits import is_removable
+from webhook.health.stays import Stays
 from webhook.health.subjects import Subject
 from webhook.inventory.pod_facts import PodFacts
-from webhook.inventory.taints import tolerated
 
 # Dead Pods that are removed for one subject at a time.
 _DEAD = 50
 
 # Marks that are placed in one step; others have their turn in the next ones.
 _MARKS = 100
-
-
-class HeldBack(StrEnum):
-    """Why nothing more is done about a failed subject."""
-
-    NOTHING = ""
-    BREAKER = "the breaker stopped its row"
-    WAIVED = "a person removed our mark, and there is no new evidence since"
-    ROW = "the share of its row that may be quarantined is spent"
-    UNKNOWN = "data is missing or stale"
-    RECOVERING = "what it failed for is not to be seen at this moment"
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A Pod that holds a failed subject, and what becomes of it: "" where it is to go now."""
-
-    pod: PodFacts
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What is known of a subject, done about it, or would be.
-
-    Attributes:
-        look: The verdict.
-        mode: How far we may go with it.
-        fence: How new Pods are kept away, or are to be; None where it has not failed.
-        holders: Who holds it; None where that cannot be told.
-        held_back: Why nothing more is done.
-        spent: Which of the budgets for evictions is spent.
-        locked_out: DaemonSets whose Pods would not come back to the node (H7).
-        actions: What is to be done now; in ``Observe`` what would be.
-    """
-
-    look: Look
-    mode: Mode
-    fence: Fencing | None = None
-    holders: tuple[Holder, ...] | None = ()
-    held_back: HeldBack = HeldBack.NOTHING
-    spent: Spent | None = None
-    locked_out: tuple[str, ...] = ()
-    actions: tuple[Action, ...] = ()
-
-    @property
-    def case(self) -> Case:
-        """The case that was judged."""
-        return self.look.case
-
-    @property
-    def is_for_want_of_budget(self) -> bool:
-        """Whether more would be done, were there budget left (H4)."""
-        is_spent = self.held_back is HeldBack.ROW or self.spent is not None
-        return is_spent and self.mode is not Mode.OBSERVE
 
 
 class Planner:
@@ -112,10 +56,7 @@ class Planner:
         self._now = moment.now
         self._budget = Budget(ledger, moment.observed, moment.policy)
         self._imagined = self._budget.copy()
-        # Jobs of which a Pod goes now, or went just now, or is about to be gone.
-        self._jobs = {
-            pod.owner.uid for pod in self._observed.pods if pod.leaves and is_of_job(pod)
-        }.union(moment.paused)
+        self._stays = Stays(moment)
         self._marks = 0
 
     @property
@@ -140,7 +81,7 @@ class Planner:
         return tuple(_keeping(one, kept) for one in decided)
 
     def _settled(self, case: Case) -> Case:
-        return settled(case, self._observed)
+        return settled(case, self._observed, self._now)
 
     def _mode(self, case: Case) -> Mode:
         return self._moment.mode(case.subject.node)
@@ -150,7 +91,7 @@ class Planner:
         if case.held is not Verdict.FAILED:
             return self._unmarking(Decision(look, mode))
         fence = fencing(case, self._observed)
-        found = Decision(look, mode, fence, self._holders(case))
+        found = Decision(look, mode, fence, self._stays.holders(case))
         if not look.is_bad:
             why = HeldBack.UNKNOWN if case.is_blind else HeldBack.RECOVERING
             return replace(found, held_back=why)
@@ -164,8 +105,8 @@ class Planner:
         """Add the mark that keeps new Pods away, where one is needed and allowed."""
         case, fence = found.case, found.fence
         if fence is None or fence.mark is Mark.NONE:
-            return found
-        if fence.is_in_place:
+            return self._relieving(found)
+        if fence.is_in_place and not is_going(case, self._now):
             return self._adopting(found, fence.mark)
         is_imagined = found.mode is Mode.OBSERVE
         self._marks += not is_imagined
@@ -189,11 +130,22 @@ class Planner:
             actions=(action,),
         )
 
+    def _relieving(self, found: Decision) -> Decision:
+        """Take our mark back where a kubelet or a driver keeps Pods away by now (H7)."""
+        case = found.case
+        if case.mark is Mark.NONE or found.mode is Mode.OBSERVE:
+            return found
+        if not is_marked(case, self._observed):
+            unmarked = replace(case, mark=Mark.NONE, is_seen=False)
+            return replace(found, look=replace(found.look, case=unmarked))
+        by = found.fence.by.value if found.fence is not None else ""
+        return self._taking_back(found, f"Pods are kept from the device by {by}")
+
     def _adopting(self, found: Decision, mark: Mark) -> Decision:
         """Take a mark for ours that another controller has placed: the ledger knows of it."""
         case = found.case
-        quarantined = self._budget.ledger.quarantined
-        if case.mark is not Mark.NONE or counted_as(case.subject, mark) not in quarantined:
+        since = self._budget.quarantined_at(counted_as(case.subject, mark))
+        if case.mark is not Mark.NONE or since is None:
             return found
         return replace(found, look=replace(found.look, case=replace(case, mark=mark)))
 
@@ -215,14 +167,13 @@ class Planner:
         for holder in found.holders or ():
             pod = holder.pod
             # Once more: another Pod of its Job may have been decided upon meanwhile.
-            why = holder.why or self._stays(found.case, pod)
-            if not why and self._returns(found, pod):
-                why = f"it tolerates our taint {UNHEALTHY}, so the next one could come back"
+            why = holder.why or self._stays.why(found.case, pod)
+            why = why or self._stays.returns(found.case.subject, found.fence, pod, budget)
             holders_.append(replace(holder, why=why))
             no = None if why else budget.evict(pod.uid, pod.namespace, self._now)
             spent = no or spent
             if not (why or no):
-                self._moved(pod)
+                self._stays.moved(pod)
                 actions.append(self._action(Doing.EVICT, found, pod))
         dead = (
             pod
@@ -238,38 +189,6 @@ class Planner:
         mark = found.fence.mark if found.fence is not None else Mark.NONE
         return Action(doing, found.case.subject, found.mode, pod=pod, fence=mark, why=why)
 
-    def _holders(self, case: Case) -> tuple[Holder, ...] | None:
-        pods = holders(case.subject, self._observed)
-        if pods is None:
-            return None
-        return tuple(Holder(pod, self._stays(case, pod)) for pod in pods)
-
-    def _stays(self, case: Case, pod: PodFacts) -> str:
-        """Return why a Pod is not evicted now; "" where it is."""
-        if pod.leaves:
-            return "it is being deleted"
-        if pod.uid in self._moment.paused:
-            return "its eviction was refused and is tried again"
-        if (why := self._permit(case, pod)) or not is_of_job(pod):
-            return why
-        job = self._observed.jobs.get(pod.owner.uid)
-        if job is not None and not job.ignores and pod.owner.uid in self._jobs:
-            return "another Pod of its Job goes first: each counts as a failure of the Job"
-        return ""
-
-    def _moved(self, pod: PodFacts) -> None:
-        """Note that a Pod goes: its Job is looked at again before another one of it does."""
-        if is_of_job(pod):
-            self._jobs.add(pod.owner.uid)
-
-    def _returns(self, found: Decision, pod: PodFacts) -> bool:
-        """Tell whether a Pod's replacement could come back, whatever we place there."""
-        is_by_taint = found.fence is not None and found.fence.by is Fence.TAINT
-        return is_by_taint and tolerated(UNHEALTHY, pod.tolerations)
-
-    def _permit(self, case: Case, pod: PodFacts) -> str:
-        return permit(pod, self._observed.jobs, case.failed, self._now).why
-
     def _unmarking(self, found: Decision) -> Decision:
         """Take our mark back: only when healthy, and never in Observe (H10)."""
         case = found.case
@@ -278,10 +197,14 @@ class Planner:
             return found
         if not is_marked(case, self._observed):
             return found
+        return self._taking_back(found, "it is healthy again")
+
+    def _taking_back(self, found: Decision, why: str) -> Decision:
+        case = found.case
         doing = Doing.UNRULE if case.mark is Mark.RULE else Doing.UNTAINT
-        action = Action(doing, case.subject, found.mode, why="it is healthy again")
+        action = Action(doing, case.subject, found.mode, why=why)
         # What is gone from now on was taken by us: should it fail again at once, no person did it.
-        unseen = replace(case, is_seen=False)
+        unseen = replace(case, is_seen=False, unmarked=self._now)
         return replace(found, look=replace(found.look, case=unseen), actions=(action,))
 
     def _locked_out(self, case: Case) -> tuple[str, ...]:
@@ -314,8 +237,9 @@ def _turn(case: Case) -> tuple[float, Subject]:
 def _needs_taint(decision: Decision) -> bool:
     """Tell whether a node's taint keeps Pods off a subject, whoever of the node it is for."""
     case, fence = decision.case, decision.fence
-    is_fence = fence is not None and fence.by is Fence.TAINT
-    return is_fence or (case.mark is Mark.TAINT and case.held is Verdict.FAILED)
+    if fence is not None and fence.by is not Fence.TAINT:
+        return False
+    return fence is not None or (case.mark is Mark.TAINT and case.held is Verdict.FAILED)
 
 
 def _keeping(decision: Decision, kept: Collection[str]) -> Decision:

@@ -17,10 +17,11 @@ from webhook.health.actions import Action
 from webhook.health.breaker import Breakers, with_breakers
 from webhook.health.budget import Budget
 from webhook.health.cases import Case, Evidence, Look
+from webhook.health.decisions import Decision
 from webhook.health.marks import adopted
 from webhook.health.mishaps import Mishap, by_node
 from webhook.health.moment import Moment
-from webhook.health.plan import Decision, Planner
+from webhook.health.plan import Planner
 from webhook.health.readings import Grade, Reading, Source
 from webhook.health.records import Record, State, labelled, of_boot
 from webhook.health.signals import (

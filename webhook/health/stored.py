@@ -123,6 +123,7 @@ def _case_json(case: Case) -> Json:
             "boot": case.boot,
             "mark": case.mark.value,
             "seen": case.is_seen,
+            "unmarked": case.unmarked,
             "waived": case.waived,
         }
     )
@@ -150,6 +151,7 @@ def _cases(content: Json, node: str) -> Iterator[Case]:
             good_since=time_of(one.get("goodSince", 0.0)),
             failed=time_of(one.get("failed", 0.0)),
             recovered=time_of(one.get("recovered", 0.0)),
+            unmarked=time_of(one.get("unmarked", 0.0)),
         )
 
 

@@ -20,14 +20,22 @@ def swept(ledger: Ledger, cases: Sequence[Case], moment: Moment) -> Ledger:
     """Return a ledger in which quarantines are those that are there, or are about to be.
 
     One that this process knows nothing of may be another controller's, whose mark is about to be
-    seen; one that is known to be over makes room at once.
+    seen; one that is known to be over makes room at once. A device that its driver no longer offers
+    is kept from Pods by that alone.
     """
-    marked = {counted_as(case.subject, case.mark) for case in cases if case.mark is not Mark.NONE}
+    devices = moment.observed.devices
+    marked = {
+        counted_as(case.subject, case.mark)
+        for case in cases
+        if case.mark is not Mark.NONE and not devices.is_gone(case.subject)
+    }
     by_node: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         by_node[case.subject.node].append(case)
 
     def counts(subject: Subject, at: float) -> bool:
+        if devices.is_gone(subject):
+            return False
         if subject in marked or _is_in_place(subject, moment):
             return True
         about = (one for one in by_node[subject.node] if subject.is_node or one.subject == subject)

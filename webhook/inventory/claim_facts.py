@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import chain
 from sys import intern
 
+from selection_spec.labels import Toleration
 from webhook.inventory.facts import Json, mapping, mappings
+from webhook.inventory.pod_facts import tolerations_of
 
 Pool = tuple[str, str]
 """A driver and the name of one of its pools."""
@@ -21,11 +24,13 @@ class ClaimFacts:
         devices: Driver, pool and device of each.
         node: Where they are, "" where they are on no single node.
         pods: The uids of the Pods that it is reserved for.
+        tolerations: Those of all its requests, as they were when the devices were allocated.
     """
 
     devices: tuple[tuple[str, str, str], ...]
     node: str = ""
     pods: tuple[str, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
 
 
 def claim_facts(claim: Json) -> ClaimFacts | None:
@@ -35,12 +40,19 @@ def claim_facts(claim: Json) -> ClaimFacts | None:
     """
     status = mapping(claim.get("status"))
     allocation = mapping(status.get("allocation"))
-    devices = tuple(
-        (_text(result, "driver"), _text(result, "pool"), _text(result, "device"))
-        for result in mappings(mapping(allocation.get("devices")).get("results"))
-        if result.get("adminAccess") is not True
+    results = [
+        one
+        for one in mappings(mapping(allocation.get("devices")).get("results"))
+        if one.get("adminAccess") is not True
+    ]
+    if not results:
+        return None
+    return ClaimFacts(
+        tuple((_text(one, "driver"), _text(one, "pool"), _text(one, "device")) for one in results),
+        _node(allocation),
+        _pods(status),
+        tuple(dict.fromkeys(chain.from_iterable(map(tolerations_of, results)))),
     )
-    return ClaimFacts(devices, _node(allocation), _pods(status)) if devices else None
 
 
 def held_by(claims: Iterable[ClaimFacts]) -> Mapping[Pool, AbstractSet[str]]:

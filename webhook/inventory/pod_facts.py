@@ -14,6 +14,7 @@ from selection_spec.demand import Kind, Need, peak
 from selection_spec.labels import Toleration
 from webhook.inventory.facts import Json, is_extended, mapping, mappings, whole
 from webhook.inventory.pod_trouble import Trouble, pod_trouble
+from webhook.inventory.times import seconds
 from webhook.terms import (
     CLAIMS_ANNOTATION,
     MIRROR_ANNOTATION,
@@ -39,8 +40,8 @@ _HASH_LABEL = "pod-template-hash"
 _COUNT_DIGITS = 9
 # What Kubernetes allows for the names of kinds and of objects; users write longer ones, too.
 _LABEL, _NAME = 63, 253
-# A CronJob's Jobs are numbered by the minutes since 1970.
-_CRON_DIGITS = 8
+# Kinds that go on under the same name when what they run is changed.
+_LASTING = frozenset({"ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +79,11 @@ class PodFacts:
         index_failures: How often this index of an indexed Job has failed before.
         trouble: What its status tells of trouble with its devices; None where nothing does.
         on_failure: Its annotation about what is to become of it when its device fails (H9).
+        created: When it was created, in seconds since 1970; 0 where that is not known.
         leaves: Whether it is being deleted.
         is_mirror: Whether the kubelet made it from a file.
-        program: What runs it, the same for all that a Deployment or a CronJob ever made.
+        program: What runs it, the same for all that a Deployment or a CronJob ever made, and for
+            what somebody submits again and again under new names.
     """
 
     namespace: str
@@ -101,6 +104,7 @@ class PodFacts:
     index_failures: int = 0
     trouble: Trouble | None = None
     on_failure: str = ""
+    created: float = 0.0
     leaves: bool = False
     is_mirror: bool = False
     program: str = ""
@@ -140,14 +144,15 @@ def pod_facts(pod: Json) -> PodFacts:
         index_failures=_count(annotations.get(_INDEX_FAILURES)),
         trouble=trouble,
         on_failure=_word(_text(annotations.get(ON_FAILURE_ANNOTATION))[:_REMEMBERED_CHARACTERS]),
+        created=seconds(metadata.get("creationTimestamp")),
         leaves=_leaves(metadata),
         is_mirror=MIRROR_ANNOTATION in annotations,
-        program=_word(_program(metadata, owner)) if trouble else "",
+        program=_word(_program(metadata, spec, owner)) if trouble else "",
     )
 
 
 def tolerations_of(spec: Json) -> tuple[Toleration, ...]:
-    """Read the tolerations of a raw Pod spec."""
+    """Read the tolerations of a raw Pod spec, or of what else has some in the same form."""
     return tuple(map(_toleration, mappings(spec.get("tolerations"))))
 
 
@@ -215,19 +220,26 @@ def _owner(metadata: Json) -> Owner:
     return Owner("Pod", str(metadata.get("name") or ""), str(metadata.get("uid") or ""))
 
 
-def _program(metadata: Json, owner: Owner) -> str:
+def _program(metadata: Json, spec: Json, owner: Owner) -> str:
     """Return what a Pod's owner has in common with those before and after it.
 
-    A Deployment's ReplicaSets and a CronJob's Jobs run one program: what follows the last dash of
-    their names only numbers them.
+    A Deployment's ReplicaSets run one program: what follows the last dash of their names only
+    numbers them. What runs once, whoever wants it again submits under another name: it is known by
+    its images.
     """
-    name = owner.name
-    if owner.kind in ("ReplicaSet", "Job"):
+    namespace, kind, name = metadata.get("namespace"), owner.kind[:_LABEL], owner.name
+    images = _images(spec)
+    if images and owner.kind not in _LASTING:
+        return f"{namespace}/{kind}s of {images[:_NAME]}"
+    if owner.kind == "ReplicaSet":
         base, _, number = name.rpartition("-")
-        hashed = number == mapping(metadata.get("labels")).get(_HASH_LABEL)
-        if base and (hashed or (number.isdigit() and len(number) >= _CRON_DIGITS)):
+        if base and number == mapping(metadata.get("labels")).get(_HASH_LABEL):
             name = base
-    return f"{metadata.get('namespace')}/{owner.kind[:_LABEL]}/{name[:_NAME]}"
+    return f"{namespace}/{kind}/{name[:_NAME]}"
+
+
+def _images(spec: Json) -> str:
+    return ",".join(sorted({_text(one.get("image")) for one in mappings(spec.get("containers"))}))
 
 
 def _devices(spec: Json) -> dict[str, int]:

@@ -33,8 +33,9 @@ from tests.cluster.claims.running import Gpuspec
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.pods import create_pod
 from tests.cluster.product.installation import WEBHOOK
+from tests.cluster.versions import ON_NEWEST
 
-pytestmark = pytest.mark.usefixtures("gpuspec")
+pytestmark = [ON_NEWEST, pytest.mark.usefixtures("gpuspec")]
 
 V100 = "v100-16gb"
 LONG = "c" * 62

@@ -16,10 +16,10 @@ from tests.cluster.claims.allocated import Given, given, wait_claims_gone, wait_
 from tests.cluster.claims.fleet import DRA
 from tests.cluster.claims.generated import Generated, generated, template, template_name
 from tests.cluster.claims.running import Gpuspec
-from tests.cluster.conftest import wanted_minors
 from tests.cluster.pods import create_pod
 from tests.cluster.product.installation import WEBHOOK
 from tests.cluster.product.places import fresh_namespace, in_parallel, model_of
+from tests.cluster.versions import ON_NEWEST
 
 SEED = 11
 PODS = 160
@@ -32,7 +32,7 @@ Verdict = tuple[Given, ...] | None
 
 
 # No version decides otherwise, and 1.35 takes long to find that several claims fit no node.
-@pytest.mark.parametrize("kubernetes", wanted_minors()[-1:], indirect=True, scope="session")
+@ON_NEWEST
 @pytest.mark.rule("A7", "C1", "C2", "D1", "D2", "D4", "D5", "N4")
 def test_what_is_admitted_is_allowed_and_what_is_refused_could_not_run(
     gpuspec: Gpuspec, capsys: pytest.CaptureFixture[str]

@@ -23,7 +23,10 @@ from tests.cluster.claims.running import Gpuspec
 from tests.cluster.fleet import GPU
 from tests.cluster.pods import create_pod, wait_decided
 from tests.cluster.product.places import fresh_namespace, model_of
+from tests.cluster.versions import ON_NEWEST
 from tests.webhook.cli.running import answer, run
+
+pytestmark = ON_NEWEST
 
 A100 = "a100-80gb"
 

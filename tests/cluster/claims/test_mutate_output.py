@@ -14,9 +14,10 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import MODEL_LABEL, fleet
 from tests.cluster.pods import node_of
 from tests.cluster.product.places import model_of
+from tests.cluster.versions import ON_NEWEST
 from tests.webhook.cli.running import run
 
-pytestmark = [pytest.mark.usefixtures("driver"), pytest.mark.rule("C1", "C2", "N8")]
+pytestmark = [ON_NEWEST, pytest.mark.usefixtures("driver"), pytest.mark.rule("C1", "C2", "N8")]
 
 OPEN_TO_ANY_24GB = {"v100-32gb", "a30-24gb", "a100-80gb"}
 

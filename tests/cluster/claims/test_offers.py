@@ -12,9 +12,10 @@ from tests.cluster.claims.fleet import fleets_table
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.pods import wait_running
 from tests.cluster.product.places import nodes_of
+from tests.cluster.versions import ON_NEWEST
 from tests.webhook.cli.running import run
 
-pytestmark = [pytest.mark.usefixtures("driver"), pytest.mark.rule("C1", "C3")]
+pytestmark = [ON_NEWEST, pytest.mark.usefixtures("driver"), pytest.mark.rule("C1", "C3")]
 
 
 def offered(cluster: ControlPlane, table: Path, *requests: str) -> list[Json]:

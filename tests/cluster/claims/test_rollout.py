@@ -21,6 +21,9 @@ from tests.cluster.product.workloads import (
     workload,
     workload_path,
 )
+from tests.cluster.versions import ON_NEWEST
+
+pytestmark = ON_NEWEST
 
 REPLICAS = 6
 DEPLOYMENTS: Mapping[str, tuple[PodBuilder, frozenset[str]]] = {

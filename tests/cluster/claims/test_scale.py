@@ -10,6 +10,9 @@ from tests.cluster.claims.mix import broken, told, wishes
 from tests.cluster.claims.running import Gpuspec
 from tests.cluster.pods import create_pod, node_of
 from tests.cluster.product.places import in_parallel
+from tests.cluster.versions import ON_NEWEST
+
+pytestmark = ON_NEWEST
 
 SEED = 5
 PODS = 250

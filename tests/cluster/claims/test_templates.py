@@ -31,6 +31,7 @@ from tests.cluster.live import tables
 from tests.cluster.live.programs import Controller
 from tests.cluster.namespaces import create_namespace, empty_namespace
 from tests.cluster.pods import events_about
+from tests.cluster.versions import ON_NEWEST
 from webhook.placement.templates import canonical, template, template_name
 from webhook.terms import CLASSES_PATH, SLICES_PATH
 
@@ -159,6 +160,7 @@ def test_pods_of_a_late_controller_are_bound_when_it_is_back_whatever_the_table_
     )
 
 
+@ON_NEWEST
 @pytest.mark.rule("C3")
 def test_a_forged_annotation_makes_nothing_and_the_pod_is_told(
     plane: ControlPlane, team: str, tmp_path: Path
@@ -202,6 +204,7 @@ def test_a_forged_annotation_makes_nothing_and_the_pod_is_told(
     assert said["cel"].startswith("422 Invalid: ResourceClaimTemplate.resource.k8s.io ")
 
 
+@ON_NEWEST
 @pytest.mark.rule("C3")
 def test_a_controller_killed_in_the_middle_leaves_nothing_undone_and_nothing_twice(
     plane: ControlPlane, team: str, tmp_path: Path
@@ -219,6 +222,7 @@ def test_a_controller_killed_in_the_middle_leaves_nothing_undone_and_nothing_twi
     assert sorted(templates(api, team)) == sorted(map(template_name, specs))
 
 
+@ON_NEWEST
 @pytest.mark.rule("C3")
 def test_two_controllers_that_both_believe_to_lead_do_no_harm(
     plane: ControlPlane, team: str, tmp_path: Path
@@ -237,6 +241,7 @@ def test_two_controllers_that_both_believe_to_lead_do_no_harm(
             assert one.metric("gpuspec_claim_template_writes_total", write="failed") == 0
 
 
+@ON_NEWEST
 @pytest.mark.rule("C3")
 def test_a_template_deleted_by_hand_is_made_again(
     plane: ControlPlane, team: str, tmp_path: Path
@@ -250,6 +255,7 @@ def test_a_template_deleted_by_hand_is_made_again(
         api.wait_for(at, lambda found: found["metadata"]["uid"] != first)
 
 
+@ON_NEWEST
 @pytest.mark.rule("C3")
 def test_a_template_of_somebody_else_is_known_by_its_content_and_never_changed(
     plane: ControlPlane, team: str, tmp_path: Path
@@ -280,6 +286,7 @@ def test_a_template_of_somebody_else_is_known_by_its_content_and_never_changed(
     assert told(api, team) == {"odd": [said]}
 
 
+@ON_NEWEST
 @pytest.mark.rule("C3")
 def test_sweeping_never_keeps_a_pod_from_its_claim(
     plane: ControlPlane, team: str, tmp_path: Path
@@ -299,6 +306,7 @@ def test_sweeping_never_keeps_a_pod_from_its_claim(
         assert swept > 1
 
 
+@ON_NEWEST
 @pytest.mark.rule("C3")
 def test_a_quota_is_told_in_the_api_servers_words_and_holds_up_no_other_namespace(
     plane: ControlPlane, team: str, tmp_path: Path
@@ -337,6 +345,7 @@ def test_a_quota_is_told_in_the_api_servers_words_and_holds_up_no_other_namespac
         )
 
 
+@ON_NEWEST
 @pytest.mark.rule("C3")
 def test_a_webhook_of_others_that_hangs_in_a_namespace_holds_up_no_other(
     plane: ControlPlane, team: str, tmp_path: Path
@@ -376,6 +385,7 @@ def test_a_webhook_of_others_that_hangs_in_a_namespace_holds_up_no_other(
         wait_bound(api, team, 1, timeout=90)
 
 
+@ON_NEWEST
 @pytest.mark.rule("C3")
 def test_a_namespace_that_is_being_deleted_is_no_news(plane: ControlPlane, tmp_path: Path) -> None:
     api, spec = plane.api, spec_of()
@@ -394,6 +404,7 @@ def test_a_namespace_that_is_being_deleted_is_no_news(plane: ControlPlane, tmp_p
     api.patch(path("v1", "pods", "p", namespace=leaving), {"metadata": {"finalizers": None}})
 
 
+@ON_NEWEST
 @pytest.mark.rule("C3")
 def test_after_an_outage_of_the_api_server_pods_get_their_claims(
     plane: ControlPlane, team: str, tmp_path: Path

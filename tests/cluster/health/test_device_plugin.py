@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cluster.api import Json, path
 from tests.cluster.health.ward import Ward, uids
 from tests.cluster.live import tables
 from tests.cluster.pods import node_of
+from tests.cluster.versions import ON_NEWEST
 
 _NODE = "mn2a-v100-32-000"
 
@@ -48,3 +50,38 @@ def test_a_device_that_a_kubelet_hands_out_although_it_is_unhealthy_costs_the_no
     ward.wait(lambda: ward.taints(_NODE), "the taint")
     ward.wait(lambda: ward.replaced("web", pods[:1], 8), "the Pod to run elsewhere")
     assert uids(pods[1:]) < uids(ward.pods("web"))
+
+
+@pytest.mark.rule("H7", "H8", "H10")
+@ON_NEWEST
+@pytest.mark.parametrize("evict_after", ["0s", "12s"], ids=["after it left", "while it is there"])
+def test_a_node_is_free_again_once_its_kubelet_withholds_the_device(
+    ward: Ward, evict_after: str
+) -> None:
+    ward.begin("Evict", evictAfter=evict_after)
+    pods = ward.eight_on(_NODE)
+    ward.tell(pods, 0)
+    tainted = ward.wait(lambda: ward.taints(_NODE), "the taint")
+    if evict_after == "0s":
+        ward.wait(lambda: ward.replaced("web", pods[:1], 8), "the Pod to run elsewhere")
+    ward.allocatable(_NODE, 7)
+    freed = ward.wait(lambda: not ward.taints(_NODE), "the taint to be gone")
+    ward.wait(lambda: ward.replaced("web", pods[:1], 8), "the Pod to run elsewhere")
+    print(f"\ntaint {tainted:.1f} s after the Pod was told, gone {freed:.1f} s after withholding")
+    ward.stays(lambda: not ward.taints(_NODE), seconds=5)
+    assert ward.actions(action="taint", result="done") == 1
+    assert ward.actions(action="evict", result="done") == 1
+    assert uids(pods[1:]) < uids(ward.pods("web"))
+    assert ward.is_suspect(_NODE)
+    with ward.only(_NODE):
+        ward.api.delete(_at(pods[1]))
+        ward.wait(lambda: ward.replaced("web", pods[:2], 8), "its successor to run")
+    assert len(_on_node(ward)) == 7
+
+
+def _at(pod: Json) -> str:
+    return path("v1", "pods", pod["metadata"]["name"], namespace=pod["metadata"]["namespace"])
+
+
+def _on_node(ward: Ward) -> list[Json]:
+    return [one for one in ward.pods("web") if node_of(one) == _NODE]

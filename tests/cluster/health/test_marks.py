@@ -7,13 +7,10 @@ import time
 import pytest
 
 from tests.cluster.api import Json, path
-from tests.cluster.conftest import wanted_minors
 from tests.cluster.health.ward import Ward
+from tests.cluster.versions import ON_NEWEST
 
-# Nothing of it differs between versions: the newest of those wanted.
-pytestmark = pytest.mark.parametrize(
-    "kubernetes", wanted_minors()[-1:], indirect=True, scope="session"
-)
+pytestmark = ON_NEWEST
 
 _NODE = "mn2b-a100-000"
 _FOREIGN = {"key": "example.com/maintenance", "value": "soon", "effect": "PreferNoSchedule"}

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cluster.conftest import wanted_minors
 from tests.cluster.health.ward import Ward, uids
 from tests.cluster.pods import node_of
+from tests.cluster.versions import ON_NEWEST
 
-# Nothing of it differs between versions: the newest of those wanted.
-pytestmark = pytest.mark.parametrize(
-    "kubernetes", wanted_minors()[-1:], indirect=True, scope="session"
-)
+pytestmark = ON_NEWEST
 
 _NODE = "mn2a-v100-32-000"
 _ROW = [f"mn2a-v100-32-{number:03d}" for number in range(10)]

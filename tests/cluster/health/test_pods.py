@@ -8,16 +8,13 @@ import pytest
 
 from tests.builders import PodBuilder
 from tests.cluster.api import ApiError, Json, path
-from tests.cluster.conftest import wanted_minors
 from tests.cluster.health.ward import Ward, uids
 from tests.cluster.pods import create_pod, events_about, node_of, wait_running
 from tests.cluster.product.workloads import create_workload, wait_pods, workload
+from tests.cluster.versions import ON_NEWEST
 from webhook.terms import ON_FAILURE_ANNOTATION
 
-# Nothing of it differs between versions: the newest of those wanted.
-pytestmark = pytest.mark.parametrize(
-    "kubernetes", wanted_minors()[-1:], indirect=True, scope="session"
-)
+pytestmark = ON_NEWEST
 
 _NODE = "mn2b-a100-000"
 _SPEC = {"preferred.jp/gpu-a100": "1"}

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from tests.cluster.conftest import wanted_minors
+from tests.cluster.api import Json
 from tests.cluster.fleet import fleet
 from tests.cluster.health.ward import Ward, uids
+from tests.cluster.live import tables
 from tests.cluster.live.programs import Controller
-from tests.cluster.pods import node_of
+from tests.cluster.pods import events_about, node_of
+from tests.cluster.versions import ON_NEWEST
+from webhook.health.words import Reason
 
-# Nothing of it differs between versions: the newest of those wanted.
-pytestmark = pytest.mark.parametrize(
-    "kubernetes", wanted_minors()[-1:], indirect=True, scope="session"
-)
+pytestmark = ON_NEWEST
 
 
 def _pool(name: str) -> list[str]:
@@ -22,6 +24,9 @@ def _pool(name: str) -> list[str]:
 
 
 _A100, _A30 = _pool("mn2b-a100"), _pool("mn2b-a30")
+
+_APART_S = 1.0
+"""Seconds between one node that fails and the next."""
 
 
 @pytest.mark.rule("H5")
@@ -55,6 +60,39 @@ def test_what_fails_one_after_the_other_is_quarantined_up_to_the_budget(ward: Wa
     assert not ward.taints(_A100[0])
 
 
+@pytest.mark.rule("H4", "H5", "H11")
+def test_of_a_row_that_fails_bit_by_bit_exactly_the_budget_is_quarantined(ward: Ward) -> None:
+    evictions = 6  # fewer than the Pods on the nodes that may be quarantined
+    ward.begin("Evict", budget={"evictions": evictions, "evictionsPerNamespace": evictions})
+    size = tables.row(ward.api, "a100-80gb")["nodes"]
+    bad, budget = _A100[: size * 40 // 100], size * 20 // 100
+    assert (len(bad), budget) == (4, 2)
+    quarantined, held_back = bad[:budget], bad[budget:]
+    before = {node: _told_held_back(ward, node) for node in bad}
+    pods = ward.deployment("web", "gpu-a100", 4 * size)
+    for node in bad:
+        ward.condition(node, "GPUIsLost", "True")
+        time.sleep(_APART_S)
+    for node in held_back:
+        ward.wait(lambda node=node: _told_held_back(ward, node) - before[node], "the Event")  # type: ignore[misc]
+    ward.wait(lambda: len(_gone(ward, pods)) == evictions, "the evictions")
+
+    def holds() -> bool:
+        tainted = [node for node in _A100 if ward.taints(node)]
+        return tainted == quarantined and len(_gone(ward, pods)) == evictions
+
+    ward.stays(holds, seconds=5)
+    assert {node_of(one) for one in _gone(ward, pods)} == set(quarantined)
+    assert ward.actions(action="taint", result="done") == budget
+    assert ward.actions(action="evict", result="done") == evictions
+    spent = tables.condition(ward.api, "HealthBudget")
+    assert spent["reason"] == "Spent"
+    assert [node in spent["message"] for node in bad] == [False, True, True, True]
+    said = tables.status(ward.api)["health"]
+    counts = said["failed"], said["quarantined"], said["evictionsLeft"], said["stoppedRows"]
+    assert counts == (len(bad), budget, 0, [])  # so it was the budget that held, and no breaker
+
+
 @pytest.mark.rule("H4")
 def test_two_that_believe_they_lead_keep_to_one_budget(ward: Ward) -> None:
     ward.begin("Evict", budget={"evictions": 3, "evictionsPerNamespace": 3})
@@ -82,3 +120,15 @@ def test_whoever_comes_after_a_leader_that_was_killed_goes_on(ward: Ward) -> Non
         assert successor.total("gpuspec_health_actions_total", action="taint") == 0
         assert successor.total("gpuspec_health_actions_total", action="evict") == 4
     assert _A100[0] not in {node_of(one) for one in ward.pods("web")}
+
+
+def _gone(ward: Ward, pods: list[Json]) -> list[Json]:
+    """Return those of a Deployment's first Pods that are gone."""
+    left = uids(ward.pods("web"))
+    return [one for one in pods if one["metadata"]["uid"] not in left]
+
+
+def _told_held_back(ward: Ward, node: str) -> set[str]:
+    """Return the Events that tell of a node that nothing more is done."""
+    events = events_about(ward.api, "default", node)
+    return uids(one for one in events if one["reason"] == Reason.HELD_BACK)

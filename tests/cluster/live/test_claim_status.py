@@ -13,8 +13,11 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.live import tables
 from tests.cluster.live.tables import shows
 from tests.cluster.pods import create_pod, pod, wait_decided
+from tests.cluster.versions import ON_NEWEST
 from webhook.serving.live_status import live_status
 from webhook.terms import CLASSES_PATH, SLICES_PATH
+
+pytestmark = ON_NEWEST
 
 DRIVER = "gpu.example.com"
 

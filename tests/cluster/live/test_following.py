@@ -18,7 +18,10 @@ from tests.cluster.live import tables
 from tests.cluster.live.balancer import balancer
 from tests.cluster.live.programs import Controller, Replica, agree
 from tests.cluster.pods import create_pod, pod
+from tests.cluster.versions import ON_NEWEST
 from webhook.terms import REQUEST_ANNOTATION
+
+pytestmark = ON_NEWEST
 
 KEY = "preferred.jp/gpu-any"
 BUILT_IN_ROWS = 65

@@ -17,7 +17,10 @@ from tests.cluster.fleet import small_fleet
 from tests.cluster.live import tables
 from tests.cluster.live.conftest import NODES
 from tests.cluster.live.programs import Controller, Replica, agree
+from tests.cluster.versions import ON_NEWEST
 from webhook.terms import TABLES_PATH
+
+pytestmark = ON_NEWEST
 
 FLEETS_DIGEST = "e714847787031e18"
 SECONDS = 60.0

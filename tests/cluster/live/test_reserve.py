@@ -12,7 +12,10 @@ from tests.cluster.fleet import GPU, model_taint
 from tests.cluster.live import tables
 from tests.cluster.live.programs import Controller
 from tests.cluster.pods import create_pod, pod, wait_decided
+from tests.cluster.versions import ON_NEWEST
 from webhook.terms import REQUEST_ANNOTATION
+
+pytestmark = ON_NEWEST
 
 SECONDS = 30.0
 ROW = "a100-80gb"

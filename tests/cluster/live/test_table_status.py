@@ -13,7 +13,10 @@ from tests.cluster.live.tables import SEEN_SECONDS as SECONDS
 from tests.cluster.live.tables import shows
 from tests.cluster.nodes import create_nodes
 from tests.cluster.pods import create_pod, pod, wait_decided
+from tests.cluster.versions import ON_NEWEST
 from webhook.terms import CLASSES_PATH, SLICES_PATH, TABLES_PATH
+
+pytestmark = ON_NEWEST
 
 
 @pytest.mark.rule("D7")

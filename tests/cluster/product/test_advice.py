@@ -14,9 +14,10 @@ from tests.cluster.pods import create_pod, wait_decided
 from tests.cluster.product.places import cordoned, full
 from tests.cluster.product.priorities import HIGH
 from tests.cluster.product.workloads import create_workload, wait_pods, workload
+from tests.cluster.versions import ON_NEWEST
 from tests.webhook.cli.running import TABLE, answer, run
 
-pytestmark = pytest.mark.usefixtures("webhook")
+pytestmark = [ON_NEWEST, pytest.mark.usefixtures("webhook")]
 
 
 def _reserved(folder: Path) -> str:

@@ -18,8 +18,11 @@ from tests.cluster.api import ApiError, path
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.product.priorities import priority_class
 from tests.cluster.product.tables import defined
+from tests.cluster.versions import ON_NEWEST
 from tests.webhook.cli.running import answer, run
 from webhook.terms import TABLES_PATH
+
+pytestmark = ON_NEWEST
 
 AT = f"{TABLES_PATH}/default"
 

@@ -17,7 +17,6 @@ from certs.plans import Rules
 from certs.policy import certificates_in
 from tests.cluster.api import Api, path, wait_until
 from tests.cluster.components import HOST
-from tests.cluster.conftest import wanted_minors
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.ports import free_ports
 from tests.cluster.product.certified import (
@@ -32,13 +31,11 @@ from tests.cluster.product.certified import (
     secret_path,
 )
 from tests.cluster.product.installation import ADMISSION
+from tests.cluster.versions import ON_NEWEST
 from tests.logbook import Logbook
 from webhook.logs import utc_now
 
-# It takes minutes, and nothing of it differs between versions: the newest of those wanted.
-pytestmark = pytest.mark.parametrize(
-    "kubernetes", wanted_minors()[-1:], indirect=True, scope="session"
-)
+pytestmark = ON_NEWEST
 
 # The waits are short, and the kubelets quicker than they are in life, in the same proportions.
 CALM = replace(PLACES.rules, settle=timedelta(seconds=3), overlap=timedelta(seconds=6))

@@ -11,16 +11,13 @@ import yaml
 from certs.authority import KeyPair
 from certs.policy import certificates_in, is_signed
 from tests.cluster.api import Api, Json, path, wait_until
-from tests.cluster.conftest import wanted_minors
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.product.installation import ADMISSION, EXAMPLE_TABLE, KEY
 from tests.cluster.product.shipped import CONFIGURATIONS, NAMESPACE, SECRETS, Shipped
+from tests.cluster.versions import ON_NEWEST
 from webhook.terms import TABLES_PATH
 
-# It takes minutes, and nothing of it differs between versions: the newest of those wanted.
-pytestmark = pytest.mark.parametrize(
-    "kubernetes", wanted_minors()[-1:], indirect=True, scope="session"
-)
+pytestmark = ON_NEWEST
 
 SECONDS = 150.0  # a new authority is published for a minute before it is used
 PLURAL = path(ADMISSION, "mutatingwebhookconfigurations")

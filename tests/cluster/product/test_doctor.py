@@ -24,19 +24,16 @@ from tests.cluster.claims.fleet import (
     slices_of,
 )
 from tests.cluster.components import Options
-from tests.cluster.conftest import wanted_minors
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import MODEL_LABEL, small_fleet
 from tests.cluster.product.installation import ADMISSION, KEY
 from tests.cluster.product.shipped import CONFIGURATIONS, NAMESPACE, SECRETS, Shipped
+from tests.cluster.versions import ON_NEWEST
 from tests.webhook.advice.doctor.world import encoded
 from tests.webhook.cli.running import answer, run
 from webhook.terms import RESERVED_TAINT, TABLES_PATH
 
-# It takes minutes, and nothing of it differs between versions: the newest of those wanted.
-pytestmark = pytest.mark.parametrize(
-    "kubernetes", wanted_minors()[-1:], indirect=True, scope="session"
-)
+pytestmark = ON_NEWEST
 
 NODES = 13
 PLUGINS = "--enable-admission-plugins=Priority,ResourceQuota,ExtendedResourceToleration"

@@ -13,7 +13,10 @@ from tests.cluster.pods import create_pod, wait_decided
 from tests.cluster.product.injector import MARK, injecting
 from tests.cluster.product.installation import Installation
 from tests.cluster.product.places import model_of
+from tests.cluster.versions import ON_NEWEST
 from webhook.terms import REQUEST_ANNOTATION, SPEC_LABEL
+
+pytestmark = ON_NEWEST
 
 BEFORE, AFTER = "aa-injector", "zzz-injector"
 DEVICE = {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}}

@@ -13,6 +13,9 @@ from tests.cluster.configuration import webhook_configuration
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.pods import create_pod, wait_running
 from tests.cluster.product.installation import ADMISSION, Installation
+from tests.cluster.versions import ON_NEWEST
+
+pytestmark = ON_NEWEST
 
 FINALIZER = "example.com/keep"
 

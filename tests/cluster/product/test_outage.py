@@ -22,6 +22,9 @@ from tests.cluster.product.workloads import (
     workload,
     workload_path,
 )
+from tests.cluster.versions import ON_NEWEST
+
+pytestmark = ON_NEWEST
 
 KEYLESS = (
     make_pod("plain").container("main", {"cpu": "1"}),

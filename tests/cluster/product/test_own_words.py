@@ -14,9 +14,10 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.pods import create_pod, wait_decided, wait_running
 from tests.cluster.product.installation import WEBHOOK, Installation
 from tests.cluster.product.places import model_of, nodes_of
+from tests.cluster.versions import ON_NEWEST
 from webhook.snapshot import Snapshot
 
-pytestmark = pytest.mark.usefixtures("webhook")
+pytestmark = [ON_NEWEST, pytest.mark.usefixtures("webhook")]
 
 
 @pytest.mark.rule("N3", "N4")

@@ -26,10 +26,11 @@ from tests.cluster.product.workloads import (
     workload,
     workload_path,
 )
+from tests.cluster.versions import ON_NEWEST
 from webhook.snapshot import Snapshot
 from webhook.terms import MAX_MESSAGE_BYTES, SPEC_LABEL
 
-pytestmark = pytest.mark.usefixtures("webhook")
+pytestmark = [ON_NEWEST, pytest.mark.usefixtures("webhook")]
 
 ROOT = Path(__file__).parents[3]
 DENIED = f'admission webhook "{WEBHOOK}" denied the request: '

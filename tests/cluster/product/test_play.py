@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster.versions import ON_NEWEST
+
+pytestmark = ON_NEWEST
+
 ROOT = Path(__file__).parents[3]
 
 NODES = "26"

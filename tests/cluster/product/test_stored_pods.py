@@ -11,9 +11,10 @@ from tests.builders import GPU, Json, asking, make_pod
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.pods import create_pod
 from tests.cluster.product.installation import KEY, Installation
+from tests.cluster.versions import ON_NEWEST
 from webhook.terms import REQUEST_ANNOTATION, SPEC_LABEL
 
-pytestmark = pytest.mark.usefixtures("webhook")
+pytestmark = [ON_NEWEST, pytest.mark.usefixtures("webhook")]
 
 RARE = {
     "activeDeadlineSeconds": 3600,

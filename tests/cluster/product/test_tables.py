@@ -17,7 +17,10 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.pods import create_pod, wait_decided
 from tests.cluster.product.installation import WEBHOOK, Installation
 from tests.cluster.product.places import admitting_models, in_parallel, model_of, nodes_of
+from tests.cluster.versions import ON_NEWEST
 from webhook.terms import REQUEST_ANNOTATION, RESERVED_TAINT
+
+pytestmark = ON_NEWEST
 
 CREATORS = 4
 SWAPS = 2

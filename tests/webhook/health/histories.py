@@ -20,8 +20,8 @@ from tests.webhook.health.simulated import (
 from webhook.health.actions import Action, Doing
 from webhook.health.budget import quarantine_limit
 from webhook.health.cases import Verdict
+from webhook.health.decisions import HeldBack
 from webhook.health.fences import Fence, is_tainted, rule_name
-from webhook.health.plan import HeldBack
 from webhook.health.step import Step
 from webhook.health.subjects import Subject, node_subject
 from webhook.terms import HEALTH_LABEL

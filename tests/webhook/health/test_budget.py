@@ -28,8 +28,8 @@ from tests.webhook.health.worlds import (
     told,
 )
 from webhook.health.budget import Spent, quarantine_limit
+from webhook.health.decisions import HeldBack
 from webhook.health.ledger import ASKED, Eviction, Ledger
-from webhook.health.plan import HeldBack
 from webhook.health.records import State
 from webhook.health.subjects import node_subject
 

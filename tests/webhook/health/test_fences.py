@@ -137,6 +137,50 @@ def test_without_rules_the_drivers_own_taint_does(effect: str) -> None:
     assert done(world.step()) == ["evict train"]
 
 
+@pytest.mark.rule("H7", "H10")
+def test_a_kubelet_that_withholds_the_device_later_takes_the_place_of_our_taint() -> None:
+    """Seven healthy devices of eight are no less usable than without us."""
+    tainted = World([node()], [unhealthy()]).observing(2).after(nodes=[node(taints=[TAINT])])
+    assert done(tainted.step()) == ["evict train"]
+    withheld = tainted.after(nodes=[node(allocatable=7, taints=[TAINT])])
+    assert done(withheld.step()) == ["untaint n1", "evict train"]
+    free = withheld.after(nodes=[node(allocatable=7)])
+    assert done(free.step()) == ["evict train"]
+    assert fence(free.step(), ONE) == (Fence.KUBELET, True)
+    assert done(free.observing(9).step()) == ["evict train"]
+    assert free.observing(9).step().state.ledger.quarantined == {}
+
+
+@pytest.mark.rule("H7")
+def test_a_node_whose_kubelet_hands_the_device_out_again_is_tainted_again() -> None:
+    tainted = World([node()], [unhealthy()]).observing(2).after(nodes=[node(taints=[TAINT])])
+    free = tainted.after(nodes=[node(allocatable=7, taints=[TAINT])]).after(nodes=[node()])
+    assert done(free.step()) == ["taint n1"]
+
+
+@pytest.mark.rule("H7")
+def test_a_taint_that_the_node_itself_needs_stays_when_a_device_is_withheld() -> None:
+    both = World([node("n1", SICK)], [unhealthy()]).observing(2)
+    withheld = both.after(nodes=[node("n1", SICK, allocatable=7, taints=[TAINT])])
+    assert done(withheld.step()) == ["evict train"]
+
+
+@pytest.mark.rule("H6", "H7")
+def test_observe_leaves_a_taint_whose_place_a_kubelet_has_taken() -> None:
+    tainted = World([node()], [unhealthy()]).observing(2).after(nodes=[node(taints=[TAINT])])
+    withheld = tainted.after(nodes=[node(allocatable=7, taints=[TAINT])])
+    assert done(replace(withheld, policy=replace(POLICY, mode=Mode.OBSERVE)).step()) == []
+
+
+@pytest.mark.rule("H7", "H10")
+def test_a_driver_that_taints_the_device_later_takes_the_place_of_our_taint() -> None:
+    sick = unhealthy(of="claim:gpus", identity="gpu.nvidia.com/h1/gpu-1", on="h1")
+    world = World([dra_node()], [sick], [device_slice()], [claim("gpu-1")])
+    there = world.after(nodes=[dra_node(taints=[TAINT])])
+    tainted = there.after(slices=[device_slice(gpu_1=device_taint("NoSchedule"))])
+    assert done(tainted.step()) == ["untaint h1", "evict train"]
+
+
 @pytest.mark.rule("H7", "H8")
 @pytest.mark.parametrize("slices", [[device_slice()], [device_slice(gpu_1=device_taint("None"))]])
 def test_without_rules_and_where_the_driver_keeps_nobody_away_the_node_is_tainted(

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import DRIVER, GPU
-from tests.webhook.health.test_fences import our_rule
+from tests.builders import DRIVER, GPU, Json
+from tests.webhook.health.test_fences import DRA, our_rule
 from tests.webhook.health.worlds import (
     NOW,
     POLICY,
@@ -72,6 +72,77 @@ def test_a_pod_whose_replacement_could_come_back_stays() -> None:
     assert done(taken) == []
     (holder,) = about(taken, "node n1").holders or ()
     assert holder.why.startswith("it tolerates our taint gpuspec.preferred.jp/unhealthy:NoSchedule")
+
+
+ANY = {"operator": "Exists"}
+NVIDIA = {"key": "gpu.nvidia.com/xid", "operator": "Exists", "effect": "NoSchedule"}
+
+
+@pytest.mark.rule("H8")
+@pytest.mark.parametrize(
+    ("rules", "toleration"),
+    [
+        ([our_rule("NoSchedule")], ANY),
+        ([our_rule("NoSchedule")], {**TAINT, "operator": "Exists"}),
+        (None, NVIDIA),
+    ],
+    ids=["all", "ours", "the driver's"],
+)
+def test_a_pod_whose_claim_tolerates_the_devices_taint_stays(
+    rules: list[Json] | None, toleration: Json
+) -> None:
+    sick = [device_slice(gpu_1=device_taint("NoSchedule"))]
+    claims = [claim("gpu-1", tolerations=[toleration])]
+    world = World([dra_node()], [pod(on="h1")], sick, claims, rules=rules).after()
+    assert done(world.step()) == []
+    (holder,) = about(world.step(), DRA).holders or ()
+    assert holder.why == (
+        "its claim tolerates the device's taint, so the next one could get it again"
+    )
+
+
+@pytest.mark.rule("H8")
+def test_a_claim_that_tolerates_something_else_is_no_reason_to_stay() -> None:
+    sick = [device_slice(gpu_1=device_taint("NoSchedule"))]
+    claims = [claim("gpu-1", tolerations=[NVIDIA])]
+    rules = [our_rule("NoSchedule")]
+    world = World([dra_node()], [pod(on="h1")], sick, claims, rules=rules).after()
+    assert done(world.step()) == ["evict train"]
+
+
+@pytest.mark.rule("H8")
+def test_a_pod_that_came_in_spite_of_our_taint_stays() -> None:
+    """Its template names the node, or another scheduler does not look at taints."""
+    tainted = World([node("n1", SICK)]).after(nodes=[node("n1", SICK, taints=[TAINT])])
+    before, under_way = pod("before", created=1.0), pod("under-way", created=-59.0)
+    in_spite = pod("in-spite", created=-61.0)
+    taken = replace(tainted.after(120.0), pods=[before, under_way, in_spite]).step()
+    assert done(taken) == ["evict before", "evict under-way"]
+    why = {one.pod.name: one.why for one in about(taken, "node n1").holders or ()}
+    assert why["in-spite"] == "it came when node taint kept others away, so the next one could, too"
+
+
+@pytest.mark.rule("H4")
+def test_devices_that_their_driver_no_longer_offers_hold_no_share() -> None:
+    """It has taken the dead one out of the pool: nothing is kept from Pods by us."""
+    sick = [device_slice(count=4, gpu_1=device_taint("NoSchedule"))]
+    ruled = World([dra_node()], slices=sick, rules=[]).after(rules=[our_rule("NoSchedule")])
+    assert len(ruled.step().state.ledger.quarantined) == 1
+    gone = device_slice(count=4)
+    gone["spec"]["devices"] = [one for one in gone["spec"]["devices"] if one["name"] != "gpu-1"]
+    without = ruled.after(slices=[gone])
+    assert without.step().state.ledger.quarantined == {}
+    assert done(without.step()) == []
+    assert len(without.after(slices=sick).step().state.ledger.quarantined) == 1
+
+
+@pytest.mark.rule("H4")
+def test_half_a_pool_tells_of_no_device_that_it_is_gone() -> None:
+    sick = [device_slice(count=4, gpu_1=device_taint("NoSchedule"))]
+    ruled = World([dra_node()], slices=sick, rules=[]).after(rules=[our_rule("NoSchedule")])
+    half = device_slice(count=1)
+    half["spec"]["pool"]["resourceSliceCount"] = 2
+    assert len(ruled.after(slices=[half]).step().state.ledger.quarantined) == 1
 
 
 @pytest.mark.rule("H7", "H8")

@@ -21,7 +21,7 @@ from tests.webhook.health.worlds import (
     node,
     pod,
 )
-from webhook.health.plan import HeldBack
+from webhook.health.decisions import HeldBack
 from webhook.terms import HEALTH_LABEL
 
 SICK = condition("GPUIsLost")
@@ -89,6 +89,18 @@ def test_a_node_that_fails_again_just_as_it_is_freed_is_tainted_again() -> None:
     assert done(world.step()) == ["untaint n1"]
     relapsed = world.after(nodes=[node("n1", SICK)])
     assert done(relapsed.step()) == ["taint n1"]
+
+
+@pytest.mark.rule("H10")
+def test_a_taint_that_is_still_seen_when_the_node_fails_again_was_taken_back_by_us() -> None:
+    """What is seen is a moment old: it is placed again, and that it goes was no person's doing."""
+    freed = recovered(quarantined()).after(1.0)
+    relapsed = replace(freed, nodes=[node("n1", SICK, taints=[TAINT], labels=LABEL)])
+    assert done(relapsed.step()) == ["taint n1"]
+    gone = relapsed.after(1.0, nodes=[node("n1", SICK)])
+    assert done(gone.step()) == ["taint n1"]
+    placed = gone.after(1.0, nodes=[node("n1", SICK, taints=[TAINT])]).after(20.0)
+    assert done(placed.after(nodes=[node("n1", SICK)]).step()) == []
 
 
 @pytest.mark.rule("H10")

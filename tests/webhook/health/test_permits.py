@@ -54,6 +54,23 @@ def test_what_is_replaced_may_go(kind: str) -> None:
 
 
 @pytest.mark.rule("H9")
+@pytest.mark.parametrize(
+    ("group", "kind"),
+    [
+        ("argoproj.io", "Workflow"),
+        ("kubevirt.io", "VirtualMachineInstance"),
+        ("sparkoperator.k8s.io", "SparkApplication"),
+        ("tekton.dev", "TaskRun"),
+    ],
+)
+def test_what_runs_a_pod_once_does_not_replace_it(group: str, kind: str) -> None:
+    assert why(pod(owner=(kind, "fit"), group=group)) == (
+        f"nothing would replace it: a {kind} runs it once{OPT_IN}"
+    )
+    assert why(pod(owner=(kind, "fit"), group=group, annotations={SAYS: "evict"})) == ""
+
+
+@pytest.mark.rule("H9")
 @pytest.mark.parametrize("text", ["", "evict", "after=1s"])
 def test_pods_of_daemonsets_and_of_kubelets_never_go(text: str) -> None:
     assert why(pod(owner=("DaemonSet", "d"), annotations={SAYS: text})) == (

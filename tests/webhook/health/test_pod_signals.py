@@ -73,17 +73,27 @@ def test_the_first_crash_of_a_second_program_is_one_observation() -> None:
         (("StatefulSet", "a"), ("StatefulSet", "a"), {}),
         (("ReplicaSet", "web-5d4"), ("ReplicaSet", "web-7f9"), {"hash": "yes"}),
         (("Job", "nightly-28394850"), ("Job", "nightly-28394910"), {}),
+        (("Job", "fit-1"), ("Job", "fit-2"), {}),
+        (("Workflow", "fit-x7k2p"), ("Workflow", "fit-q9d4z"), {}),
+        (None, None, {}),
     ],
-    ids=["one owner", "ReplicaSets of a Deployment", "Jobs of a CronJob"],
+    ids=[
+        "one owner",
+        "ReplicaSets of a Deployment",
+        "Jobs of a CronJob",
+        "Jobs that somebody submits again",
+        "Workflows that somebody submits again",
+        "bare Pods that somebody submits again",
+    ],
 )
 def test_one_program_that_crashes_is_a_bug_of_that_program(
-    one: tuple[str, str], other: tuple[str, str], labels: dict[str, str]
+    one: tuple[str, str] | None, other: tuple[str, str] | None, labels: dict[str, str]
 ) -> None:
     pods = [
         pod(
             f"p{number}",
             owner=owner,
-            labels={"pod-template-hash": owner[1].rpartition("-")[2]} if labels else {},
+            labels={"pod-template-hash": owner[1].rpartition("-")[2]} if owner and labels else {},
             containerStatuses=crashed(60.0, 30.0),
         )
         for number, owner in enumerate((one, other))
@@ -92,11 +102,18 @@ def test_one_program_that_crashes_is_a_bug_of_that_program(
 
 
 @pytest.mark.rule("H2")
-def test_jobs_whose_names_end_in_a_word_or_few_digits_are_programs_of_their_own() -> None:
+@pytest.mark.parametrize("owner", [None, ("Job", "fit")])
+def test_what_runs_once_is_told_by_its_images_and_namespace(
+    owner: tuple[str, str] | None,
+) -> None:
     pods = [
-        pod(name, owner=("Job", name), containerStatuses=crashed(60.0))
-        for name in ("fit-1", "fit-2")
+        pod("one", owner=owner, image="repo/fit:1", containerStatuses=crashed(60.0)),
+        pod("two", owner=owner, image="repo/render:4", containerStatuses=crashed(60.0)),
     ]
+    assert verdicts(World([node()], pods).step()) == {ONE: "Suspect"}
+    others = pod("one", owner=owner, namespace="others", containerStatuses=crashed(60.0))
+    here = pod("two", owner=owner, containerStatuses=crashed(60.0))
+    assert verdicts(World([node()], [here, others]).step()) == {ONE: "Suspect"}
     assert verdicts(World([node()], pods).step()) == {ONE: "Suspect"}
 
 

@@ -11,10 +11,10 @@ from selection_spec.health import HealthPolicy, Mode
 from selection_spec.table import Table
 from tests.builders import DRIVER, GPU, Json, claim_row, make_row, make_table
 from webhook.health.actions import Action, Doing
+from webhook.health.decisions import Decision
 from webhook.health.gather import Facts, Homes, devices_of
 from webhook.health.moment import Moment
 from webhook.health.observed import Holdings, Observed
-from webhook.health.plan import Decision
 from webhook.health.records import State
 from webhook.health.step import Step, step
 from webhook.inventory.claim_facts import claim_facts
@@ -95,18 +95,22 @@ def pod(  # noqa: PLR0913 - one a field
     gpus: int = 1,
     namespace: str = "team",
     owner: tuple[str, str] | None = ("ReplicaSet", "web-5d4"),
+    group: str = "apps",
+    image: str = "repo/train:1",
+    created: float = 3600.0,
+    tolerations: Sequence[Json] = (),
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
     metadata: Json | None = None,
     **status: object,
 ) -> Json:
-    """A Pod that holds GPUs; ``owner`` is its controller's kind and name."""
+    """A Pod that holds GPUs; ``owner`` is its controller's kind and name, ``created`` how old."""
     references = (
         []
         if owner is None
         else [
             {
-                "apiVersion": "batch/v1" if owner[0] == "Job" else "apps/v1",
+                "apiVersion": "batch/v1" if owner[0] == "Job" else f"{group}/v1",
                 "kind": owner[0],
                 "name": owner[1],
                 "uid": f"uid-{owner[1]}",
@@ -123,9 +127,14 @@ def pod(  # noqa: PLR0913 - one a field
             "labels": dict(labels or {}),
             "annotations": dict(annotations or {}),
             "ownerReferences": references,
+            "creationTimestamp": written(NOW - created),
             **(metadata or {}),
         },
-        "spec": {"nodeName": on, "containers": [{"name": "main", "resources": limits}]},
+        "spec": {
+            "nodeName": on,
+            "containers": [{"name": "main", "image": image, "resources": limits}],
+            "tolerations": list(tolerations),
+        },
         "status": {"phase": "Running", **status},
     }
 
@@ -185,9 +194,16 @@ def device_slice(on: str = "h1", count: int = 4, **taints: Json) -> Json:
     }
 
 
-def claim(device: str = "gpu-0", on: str = "h1", pods: Sequence[str] = ("train",)) -> Json:
+def claim(
+    device: str = "gpu-0",
+    on: str = "h1",
+    pods: Sequence[str] = ("train",),
+    tolerations: Sequence[Json] = (),
+) -> Json:
     """A claim that holds a device, reserved for Pods by their names."""
-    result = {"driver": DRIVER, "pool": on, "device": device, "request": "gpu"}
+    result: Json = {"driver": DRIVER, "pool": on, "device": device, "request": "gpu"}
+    if tolerations:
+        result["tolerations"] = list(tolerations)
     reserved = [{"resource": "pods", "name": name, "uid": f"uid-{name}"} for name in pods]
     return {
         "metadata": {"name": "claim", "namespace": "team"},
