@@ -10,7 +10,7 @@ PLAY := $(BIN)/python -m tests.cluster.play
 BENCH := $(BIN)/python -m tests.bench
 RULES := $(BIN)/python -m tests.rules
 # A worker a core; the tests of one version of Kubernetes share a control plane, and so a worker.
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadscope
 
 REQUIREMENTS := .ci/requirements
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.rules import RULES, rules_of
+
+# How a test's name ends that runs on one version of Kubernetes.
+_VERSION: Final = re.compile(r"\[(1\.\d+)[]-]")
 
 # The suite gives the same answer every time; to search for new counter-examples:
 #   pytest --hypothesis-profile=search tests/property
@@ -24,18 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist takes up the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Check the marks, and keep together what shares a control plane or a module's fixtures."""
-    _refuse_unknown_rules(items)
-    for item in items:
-        parameters = getattr(getattr(item, "callspec", None), "params", {})
-        version = parameters.get("kubernetes")
-        group = f"Kubernetes {version}" if version else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
-
-
-def _refuse_unknown_rules(items: list[pytest.Item]) -> None:
     """Refuse a mark of a rule that does not exist: it would show nothing."""
     wrong = sorted(
         {(item.nodeid, rule) for item in items for rule in set(rules_of(item)) - {*RULES}}
@@ -44,3 +41,16 @@ def _refuse_unknown_rules(items: list[pytest.Item]) -> None:
         raise pytest.UsageError(
             "\n".join(f"{test} is marked with {rule}, which is no rule" for test, rule in wrong)
         )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Give a worker what shares something: tests of a version of Kubernetes, else of a file."""
+    return _Sharing(config, log)
+
+
+class _Sharing(LoadScopeScheduling):
+    def _split_scope(self, nodeid: str) -> str:
+        version = _VERSION.search(nodeid)
+        is_shared = version is not None and nodeid.startswith("tests/cluster/")
+        return version[1] if version is not None and is_shared else nodeid.partition("::")[0]
