@@ -5,7 +5,7 @@ In ``Observe`` the same is worked out as ``Evict`` would do it, counted apart, a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from itertools import islice
 
@@ -244,9 +244,7 @@ def _needs_taint(decision: Decision) -> bool:
 
 def _keeping(decision: Decision, kept: Collection[str]) -> Decision:
     """Leave a node's taint there while another subject of the node needs it."""
-    needed: Sequence[Action] = [
-        one
-        for one in decision.actions
-        if one.doing is not Doing.UNTAINT or one.subject.node not in kept
-    ]
+    if decision.case.subject.node not in kept:
+        return decision
+    needed = (one for one in decision.actions if one.doing is not Doing.UNTAINT)
     return replace(decision, actions=tuple(needed))

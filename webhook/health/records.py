@@ -86,12 +86,12 @@ def labelled(record: Record, node: NodeFacts, *, is_allowed: bool) -> Record:
     """
     has_it = node.labels.get(HEALTH_LABEL) == SUSPECT
     wanted = any(case.held in (Verdict.SUSPECT, Verdict.FAILED) for case in record.cases)
-    digest = _digest(record.cases)
     if record.label and record.is_label_seen and not has_it:
-        record = replace(record, label=False, is_label_seen=False, label_waived=digest)
+        waived = _digest(record.cases)
+        record = replace(record, label=False, is_label_seen=False, label_waived=waived)
     if record.label and has_it and not record.is_label_seen:
         record = replace(record, is_label_seen=True)
-    if record.label_waived and (record.label_waived != digest or not wanted):
+    if record.label_waived and not (wanted and record.label_waived == _digest(record.cases)):
         record = replace(record, label_waived="")
     if not is_allowed:
         return record
