@@ -26,6 +26,8 @@ PATCH_TYPES = {
 T = TypeVar("T")
 
 _POLL_SECONDS = 0.05
+# A machine on which the tests of several versions run side by side is given so many times as long.
+_PATIENCE = 3
 _CONNECTIONS = 32
 
 
@@ -86,7 +88,7 @@ def verify_with(ca_file: Path) -> ssl.SSLContext:
 class Api:
     """One user's connection to one API server; threads may share it."""
 
-    def __init__(self, server: str, *, token: str, ca_file: Path, timeout: float = 30) -> None:
+    def __init__(self, server: str, *, token: str, ca_file: Path, timeout: float = 90) -> None:
         self.server = server
         self._ca_file = ca_file
         self._client = httpx.Client(
@@ -189,12 +191,17 @@ def wait_until(
     state: Callable[[], str] = lambda: "",
     poll: float = _POLL_SECONDS,
 ) -> T:
-    """Call the probe until it gives something true, and return that."""
-    deadline = time.monotonic() + timeout
+    """Call the probe until it gives something true, and return that.
+
+    Args:
+        timeout: Seconds that it takes at most on a machine with nothing else to do.
+    """
+    patience = timeout * _PATIENCE
+    deadline = time.monotonic() + patience
     while True:
         found = probe()
         if found:
             return found
         if time.monotonic() > deadline:
-            raise WaitError(f"{what} did not come true within {timeout:g} s\n{state()}".rstrip())
+            raise WaitError(f"{what} did not come true within {patience:g} s\n{state()}".rstrip())
         time.sleep(poll)
