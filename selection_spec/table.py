@@ -151,6 +151,18 @@ def smells_of(value: object) -> tuple[Problem, ...]:
     return _smells(_checked(document), document)
 
 
+def problems_of(document: Document) -> tuple[Problem, ...]:
+    """Return what is wrong with a table among other documents; where nothing is, what is doubtful.
+
+    What is doubtful is of level warning or note. All of it has path, line and column.
+    """
+    try:
+        checked = _checked(document)
+    except TableError as error:
+        return error.problems
+    return _smells(checked, document)
+
+
 def builtin_table() -> Table:
     """Return the table that serves where an admin gave none."""
     return load_table(default_table_text())

@@ -92,6 +92,9 @@ ON_FAILURE_ANNOTATION: Final = f"{OUR_DOMAIN}/on-device-failure"
 """Pod annotation: what is to become of it when its device fails, ``evict``, ``ignore`` or
 ``after=30m`` (H9)."""
 
+IGNORE_ANNOTATION: Final = f"{OUR_DOMAIN}/ignore"
+"""Annotation on any object: rules of ``gpuspec validate`` that do not hold for it, and why."""
+
 PROBE_CONDITION: Final = f"{OUR_DOMAIN}/ProbeFailed"
 """Node condition by which the probe tells its verdict; True is bad (H2)."""
 

@@ -4,15 +4,23 @@ Every problem has a field path, a line, a column and a hint. Nothing but ``Docum
 for a text, whatever it holds.
 """
 
-from selection_spec.documents.loading import Document, load_manifests, load_strict
+from selection_spec.documents.loading import (
+    Document,
+    Survey,
+    load_manifests,
+    load_strict,
+    survey_manifests,
+)
 from selection_spec.documents.nodes import Path, field_path
 from selection_spec.documents.validation import problems_from_validation
 
 __all__ = [
     "Document",
     "Path",
+    "Survey",
     "field_path",
     "load_manifests",
     "load_strict",
     "problems_from_validation",
+    "survey_manifests",
 ]

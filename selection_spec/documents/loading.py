@@ -97,10 +97,33 @@ def load_manifests(text: str | bytes) -> tuple[Document, ...]:
     return tuple(loaded.documents)
 
 
+def survey_manifests(text: str | bytes) -> Survey:
+    """Read what can be read of users' manifests; what cannot is told beside it, never raised."""
+    loaded = _load(text, MAX_MANIFEST_BYTES, Level.WARNING)
+    problems = sorted(loaded.problems, key=lambda problem: (problem.line, problem.column))
+    return Survey(tuple(loaded.documents), tuple(problems), loaded.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is in a text, as far as it can be read.
+
+    Attributes:
+        documents: Those that kubectl could read.
+        problems: Why it could not read others, in the order of the text.
+        text: The characters that all lines and columns count; "" of a text that is too large.
+    """
+
+    documents: tuple[Document, ...]
+    problems: tuple[Problem, ...]
+    text: str
+
+
 @dataclass(slots=True)
 class _Loaded:
     documents: list[Document] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    text: str = ""
 
 
 def _load(raw: str | bytes, limit: int, level: Level) -> _Loaded:
@@ -110,7 +133,7 @@ def _load(raw: str | bytes, limit: int, level: Level) -> _Loaded:
         return _Loaded(problems=[_problem(Located((), too_large), Lines(""), Level.ERROR)])
     text, odd_characters = decode(raw)
     lines = Lines(text)
-    loaded = _Loaded()
+    loaded = _Loaded(text=text)
     if level is Level.ERROR:
         loaded.problems = [_problem(Located((), odd), lines, level) for odd in odd_characters]
         odd_characters = []

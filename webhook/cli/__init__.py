@@ -26,6 +26,7 @@ _VERBS = {
     "mutate": "Print manifests as admission would store their Pods.",
     "offers": "Show what a user can ask for here and now.",
     "serve": "Serve the admission webhook over TLS.",
+    "validate": "Find in manifests what admission will refuse.",
     "table": "Check, show, make and compare selection tables.",
 }
 

@@ -1,0 +1,103 @@
+"""Where in a text things stand that were found in its documents."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from selection_spec.documents import Document, field_path
+from webhook.advice.findings.finding import Finding, Fix, Place
+from webhook.advice.findings.spot import Spot
+
+# A key or a plain value as it is written, with its quotes.
+_TOKEN: Final = re.compile(
+    r""""(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s,{}\[\]]+?(?=:?(?:\s|$)|[,}\]])"""
+)
+
+
+@dataclass(slots=True)
+class Text:
+    """A text that was read.
+
+    Attributes:
+        file: What it is called.
+        lines: Its lines, without their ends.
+        before: How many lines of the file come before it.
+        characters: How many characters of the file come before it.
+    """
+
+    file: str
+    text: str
+    before: int = 0
+    characters: int = 0
+    lines: Sequence[str] = field(init=False)
+    _starts: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lines = self.text.split("\n")
+        self._starts = []
+        at = 0
+        for line in self.lines:
+            self._starts.append(at)
+            at += len(line) + 1
+
+    def line(self, number: int) -> str:
+        """Return a line by its number in the text; "" where there is none."""
+        return self.lines[number - 1].removesuffix("\r") if 0 < number <= len(self.lines) else ""
+
+    def place(self, line: int, column: int, path: str = "", owner: str = "") -> Place:
+        """Return a place of the text as one of the file, with the end of what stands there."""
+        end = self.end(line, column)
+        number = line + self.before if line else 0
+        return Place(self.file, number, column, end, path, owner)
+
+    def end(self, line: int, column: int) -> int:
+        """Return the column behind the key or value that begins at a place; 0 if there is none."""
+        match = _TOKEN.match(self.line(line), column - 1) if line and column else None
+        return match.end() + 1 if match else 0
+
+    def moved(self, place: Place) -> Place:
+        """Return a place of the text as one of the file."""
+        return replace(place, line=place.line + self.before) if place.line else place
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Return line and column of an offset into the text."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def offset(self, line: int, column: int) -> int:
+        """Return how many characters of the file come before a place of the text."""
+        return self.characters + self._starts[line - 1] + column - 1
+
+
+def located(spot: Spot, document: Document, text: Text) -> Finding:
+    """Return a spot as a finding in a text."""
+    find = document.key_position if spot.is_key else document.position
+    line, column = find(spot.path)
+    place = text.place(line, column, field_path(spot.path), spot.owner)
+    return Finding(
+        spot.rule,
+        place,
+        spot.message,
+        spot.hint,
+        spot.level or spot.rule.level,
+        spot.semantics,
+        text.line(line),
+        _fix(spot, text, line, column),
+    )
+
+
+def _fix(spot: Spot, text: Text, line: int, column: int) -> Fix | None:
+    """Return the change of a key, where it stands there as it is called."""
+    old = str(spot.path[-1]) if spot.path else ""
+    end = text.end(line, column)
+    written = text.line(line)[column - 1 : end - 1] if end else ""
+    if not spot.rename or written.strip("'\"") != old:
+        return None
+    quote = written[0] if written[0] in "'\"" else ""
+    start = text.offset(line, column)
+    new = f"{quote}{spot.rename}{quote}"
+    return Fix(start, start + len(written), new, f"write {spot.rename}")

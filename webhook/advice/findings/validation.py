@@ -1,0 +1,180 @@
+"""From a text to its findings: every document is read, every Pod judged, every rule asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from selection_spec.documents import Document, survey_manifests
+from selection_spec.errors import Level, Problem
+from selection_spec.table import Table, problems_of
+from webhook.advice.findings import admission, catalogue, suppressions
+from webhook.advice.findings.admission import Judge
+from webhook.advice.findings.finding import Finding, Place
+from webhook.advice.findings.located import Text, located
+from webhook.advice.findings.rule import Rule
+from webhook.advice.findings.spot import Spot
+from webhook.advice.findings.strays import strays
+from webhook.advice.findings.suppressions import Suppression
+from webhook.advice.findings.views import objects, views
+from webhook.inventory.facts import mapping
+from webhook.jsonpatch import Path
+from webhook.terms import TABLE_API, TABLE_KIND
+
+# What only Helm's templates have; other tools' placeholders ({{inputs.parameters.x}}) are values.
+_HELM: Final = re.compile(
+    r"\{\{-?\s*(?:\.(?:Values|Release|Chart|Files|Capabilities|Template)\b|\$[.\s]|/\*"
+    r"|(?:include|template|define|if|else|end|range|with|toYaml|tpl|required|default|quote)\b)"
+)
+
+# What every manifest has, and few other files: those are nobody's to judge.
+_MANIFEST: Final = re.compile(r"""^[\s{"'-]*(?:apiVersion|kind)["']?\s*:""", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text to be judged.
+
+    Attributes:
+        file: What it is called.
+        raw: Its bytes, or a part of them with whole documents.
+        before: How many lines of the file come before this part.
+        characters: How many characters of it do.
+        is_named: Whether a person has named it, rather than a folder that it is in: then it is
+            taken for manifests whatever it looks like.
+    """
+
+    file: str
+    raw: bytes
+    before: int = 0
+    characters: int = 0
+    is_named: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """What a text came to: findings in its order, and how much was in it."""
+
+    findings: tuple[Finding, ...]
+    documents: int
+    pods: int
+
+
+def validate(source: Source, judge: Judge, table: Table) -> Validated:
+    """Judge all that is in a text.
+
+    Args:
+        source: The text.
+        judge: Judges a Pod as admission would.
+        table: By which it does; its domain is ours.
+    """
+    survey = survey_manifests(source.raw)
+    text = Text(source.file, survey.text, source.before, source.characters)
+    if (template := _HELM.search(survey.text)) is not None:
+        return Validated((_unrendered(text, template.start()),), 0, 0)
+    is_manifest = source.is_named or _MANIFEST.search(survey.text) is not None
+    heard = suppressions.in_comments(source.file, text.lines)
+    run = _Run(text, judge, table, list(heard.suppressions))
+    if is_manifest:
+        run.unreadable(survey.problems)
+    for number, document in enumerate(survey.documents):
+        if _is_manifest(document):
+            run.document(number, document)
+    run.suppressions([(text.moved(place), said) for place, said in heard.wrong])
+    found = tuple(sorted(run.findings, key=_order))
+    return Validated(found, run.documents, run.pods)
+
+
+class _Run:
+    """Collects what is found in one text."""
+
+    def __init__(self, text: Text, judge: Judge, table: Table, among: list[Suppression]) -> None:
+        self._text = text
+        self._judge = judge
+        self._table = table
+        self._among = among
+        self._wrong: list[tuple[Place, str]] = []
+        self.findings: list[Finding] = []
+        self.documents = 0
+        self.pods = 0
+
+    def unreadable(self, problems: Sequence[Problem]) -> None:
+        for problem in problems:
+            self._of_problem(catalogue.UNREADABLE, problem, Level.ERROR)
+
+    def document(self, number: int, document: Document) -> None:
+        self.documents += 1
+        self._annotations(number, document)
+        for surprise in document.findings:
+            self._of_problem(catalogue.SURPRISE, surprise, Level.WARNING)
+        value = mapping(document.value)
+        if value.get("kind") == TABLE_KIND and value.get("apiVersion") == TABLE_API:
+            for problem in problems_of(document):
+                is_bad = problem.level is Level.ERROR
+                rule = catalogue.TABLE if is_bad else catalogue.TABLE_SMELL
+                self._of_problem(rule, problem, problem.level)
+            return
+        for spot in self._spots(document):
+            finding = located(spot, document, self._text)
+            line = finding.place.line - self._text.before
+            self._add(finding, line, (number, spot.object))
+
+    def suppressions(self, wrong: list[tuple[Place, str]]) -> None:
+        """Add what is wrong with suppressions themselves; all else was found by now."""
+        for place, said in [*wrong, *self._wrong]:
+            self._about_these(catalogue.UNREASONED, place, said)
+        for place, said in suppressions.of_no_use(self._among):
+            self._about_these(catalogue.UNUSED, self._text.moved(place), said)
+
+    def _spots(self, document: Document) -> Iterator[Spot]:
+        found = list(views(document.value))
+        self.pods += len(found)
+        for view in found:
+            yield from admission.spots(view, self._judge(view), self._table)
+        yield from strays(document.value, found, self._table)
+
+    def _annotations(self, number: int, document: Document) -> None:
+        for path, at, said in suppressions.written_on(document.value):
+            line, column = document.key_position(path)
+            place = Place(self._text.file, line, column, self._text.end(line, column))
+            heard = suppressions.in_annotation(said, place, (number, at))
+            self._among += heard.suppressions
+            self._wrong += [(self._text.moved(where), why) for where, why in heard.wrong]
+
+    def _of_problem(self, rule: Rule, problem: Problem, level: Level) -> None:
+        place = self._text.place(problem.line, problem.column, problem.path)
+        source = self._text.line(problem.line)
+        finding = Finding(rule, place, problem.message, problem.hint, level, problem.rule, source)
+        self._add(finding, problem.line, (-1, ()))
+
+    def _add(self, finding: Finding, line: int, of: tuple[int, Path]) -> None:
+        why = suppressions.suppressed_by(finding.rule, line, of, self._among)
+        self.findings.append(replace(finding, suppressed=why) if why else finding)
+
+    def _about_these(self, rule: Rule, place: Place, said: str) -> None:
+        source = self._text.line(place.line - self._text.before)
+        self.findings.append(Finding(rule, place, said, "", rule.level, source=source))
+
+
+def _unrendered(text: Text, at: int) -> Finding:
+    line, column = text.position(at)
+    rule = catalogue.UNRENDERED
+    return Finding(
+        rule,
+        text.place(line, column),
+        "this is a template of Helm that was not rendered, so it is not judged",
+        f"judge what comes of it: helm template CHART | gpuspec validate - (rule {rule.id})",
+        rule.level,
+        source=text.line(line),
+    )
+
+
+def _is_manifest(document: Document) -> bool:
+    """Tell whether a document is of Kubernetes: values of a chart and the like are not."""
+    return any(isinstance(one.value.get("kind"), str) for one in objects(document.value))
+
+
+def _order(finding: Finding) -> tuple[int, int, str]:
+    return finding.place.line, finding.place.column, finding.rule.id

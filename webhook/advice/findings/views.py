@@ -1,0 +1,259 @@
+"""Pods in whatever kind of document, each as a Pod that admission could be asked about.
+
+Kinds that hold a Pod's parts in a shape of their own (Argo, Tekton, KServe, Spark) are known by
+their paths; every other one by structure: a mapping with a list of named containers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webhook.inventory.facts import Json, mapping
+from webhook.jsonpatch import Path
+from webhook.workloads import pod_templates
+
+# No workload nests Pods deeper than a List of CronJobs, by far.
+_MAX_DEPTH = 32
+
+_LISTS = ("containers", "initContainers")
+
+# What decides where a Pod runs, beside its containers; Argo and KServe keep it next to these.
+_PLACING = ("nodeSelector", "affinity", "tolerations", "priorityClassName", "priority")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A Pod in a document.
+
+    Attributes:
+        pod: As admission would see it, as far as the document tells.
+        places: Where its parts stand: by the path in the Pod the path in the document.
+        owner: The object that it is in, as ``Deployment/train``.
+        kind: That object's kind.
+        item: That object.
+        object: That object's path in the document.
+    """
+
+    pod: Json
+    places: Mapping[Path, Path]
+    owner: str
+    kind: str
+    item: Json
+    object: Path
+
+    def place(self, path: Path) -> Path:
+        """Return where in the document a path of the Pod leads."""
+        for length in range(len(path), -1, -1):
+            if path[:length] in self.places:
+                return self.places[path[:length]] + path[length:]
+        return self.object
+
+    def containers(self) -> Iterator[Path]:
+        """Yield where in the document each container's resources are."""
+        spec = mapping(self.pod.get("spec"))
+        yield self.place(("spec", "resources"))
+        for name in _LISTS:
+            for number, _ in _numbered(spec.get(name)):
+                yield self.place(("spec", name, number, "resources"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    value: Json
+    path: Path
+
+    @property
+    def kind(self) -> str:
+        return str(self.value.get("kind"))
+
+    @property
+    def api(self) -> str:
+        return str(self.value.get("apiVersion"))
+
+    @property
+    def owner(self) -> str:
+        metadata = mapping(self.value.get("metadata"))
+        return f"{self.kind}/{metadata.get('name') or metadata.get('generateName') or '?'}"
+
+    def view(self, pod: Json, places: Mapping[Path, Path]) -> View:
+        return View(pod, places, self.owner, self.kind, self.value, self.path)
+
+
+def views(document: object) -> Iterator[View]:
+    """Yield every Pod of a document, in its order; items of a List are documents of their own."""
+    for one in objects(document):
+        special = _SPECIAL.get((_group(one.api), one.kind))
+        found = list(special(one)) if special is not None else []
+        for template in pod_templates(one.value):
+            found.append(one.view(template.pod, {(): one.path + template.path}))
+        covered = [view.place(("spec",)) for view in found]
+        for path, spec in _bare_specs(one.value, one.path, covered):
+            found.append(one.view({"spec": spec}, {("spec",): path}))
+        yield from found
+
+
+def objects(document: object) -> Iterator[_Object]:
+    """Yield a document's objects: itself, or the items of a List."""
+    value = mapping(document)
+    if str(value.get("kind")).endswith("List") and isinstance(value.get("items"), list):
+        for number, item in enumerate(value["items"]):
+            if isinstance(item, dict):
+                yield _Object(item, ("items", number))
+    elif value:
+        yield _Object(value, ())
+
+
+def _bare_specs(node: object, path: Path, covered: list[Path]) -> Iterator[tuple[Path, Json]]:
+    """Yield mappings with named containers that are no template's spec and in none that is known.
+
+    KServe's predictors and many operators' roles have a Pod's spec without a ``spec`` around it.
+    """
+    if len(path) > _MAX_DEPTH or any(path[: len(one)] == one for one in covered):
+        return
+    if isinstance(node, list):
+        for number, item in enumerate(node):
+            yield from _bare_specs(item, (*path, number), covered)
+    if not isinstance(node, dict):
+        return
+    if _are_containers(node.get("containers")):
+        yield path, node
+        return
+    for key, value in node.items():
+        yield from _bare_specs(value, (*path, key), covered)
+
+
+def _are_containers(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in value)
+    )
+
+
+def _workflow(one: _Object) -> Iterator[View]:
+    """Argo: each template has one container or script, and may say where it runs."""
+    root = ("spec", "workflowSpec") if one.kind == "CronWorkflow" else ("spec",)
+    spec = _at(one.value, root)
+    for number, template in _numbered(spec.get("templates")):
+        at = (*one.path, *root, "templates", number)
+        for part in ("container", "script"):
+            held = template.get(part)
+            if isinstance(held, dict):
+                places: dict[Path, Path] = {("spec",): at, ("spec", "containers", 0): (*at, part)}
+                containers = [{"name": "main", **held}]
+                for name in ("initContainers", "sidecars"):
+                    for other, item in _numbered(template.get(name)):
+                        places["spec", "containers", len(containers)] = (*at, name, other)
+                        containers.append({"name": f"{name}-{other}", **item})
+                placed = {key: spec[key] for key in _PLACING if key in spec}
+                placed |= {key: template[key] for key in _PLACING if key in template}
+                pod = {"spec": {**placed, "containers": containers}}
+                yield one.view(pod, places)
+
+
+def _task(one: _Object) -> Iterator[View]:
+    """Tekton: the steps of a task are the containers of one Pod; a run may say where it runs."""
+    for root in (("spec",), ("spec", "taskSpec")):
+        template = _at(one.value, ("spec", "podTemplate"))
+        at = (*one.path, *root)
+        places: dict[Path, Path] = {("spec",): at}
+        containers: list[Json] = []
+        for number, step in _numbered(_at(one.value, root).get("steps")):
+            field = "computeResources" if "computeResources" in step else "resources"
+            here: Path = ("spec", "containers", len(containers))
+            places[here] = (*at, "steps", number)
+            places[*here, "resources"] = (*at, "steps", number, field)
+            containers.append({"name": f"step-{number}", "resources": step.get(field) or {}})
+        if containers:
+            placed = {key: template[key] for key in _PLACING if key in template}
+            yield one.view({"spec": {**placed, "containers": containers}}, places)
+
+
+def _pipeline(one: _Object) -> Iterator[View]:
+    """Tekton: a pipeline's tasks may be written out in it."""
+    for root in (("spec",), ("spec", "pipelineSpec")):
+        for part in ("tasks", "finally"):
+            for number, task in _numbered(_at(one.value, root).get(part)):
+                inner = {"spec": mapping(task.get("taskSpec"))}
+                at = (*one.path, *root, part, number, "taskSpec")
+                for view in _task(_Object(inner, ())):
+                    places = {key: (*at, *path[1:]) for key, path in view.places.items()}
+                    yield one.view(view.pod, places)
+
+
+def _inference(one: _Object) -> Iterator[View]:
+    """KServe: a model server's resources stand beside what places its Pod."""
+    for role in ("predictor", "transformer", "explainer"):
+        at = (*one.path, "spec", role)
+        held = _at(one.value, ("spec", role))
+        for name, server in held.items():
+            is_server = isinstance(server, dict) and isinstance(server.get("resources"), dict)
+            if is_server and name not in _PLACING:
+                pod = {"spec": {**held, "containers": [{"name": "kserve-container", **server}]}}
+                places: dict[Path, Path] = {("spec",): at, ("spec", "containers", 0): (*at, name)}
+                yield one.view(pod, places)
+
+
+def _revision(one: _Object) -> Iterator[View]:
+    """Knative: the one container of a service need not have a name."""
+    root = ("spec", "template")
+    spec = _at(one.value, (*root, "spec"))
+    containers = spec.get("containers")
+    if containers and not _are_containers(containers):
+        named = [{"name": f"user-container-{at}", **of} for at, of in _numbered(containers)]
+        pod = {**_at(one.value, root), "spec": {**spec, "containers": named}}
+        yield one.view(pod, {(): (*one.path, *root)})
+
+
+def _spark(one: _Object) -> Iterator[View]:
+    """Spark: drivers and executors name a resource and how much of it."""
+    for role in ("driver", "executor"):
+        at = (*one.path, "spec", role)
+        held = _at(one.value, ("spec", role))
+        gpu = mapping(held.get("gpu"))
+        if isinstance(gpu.get("name"), str):
+            key = gpu["name"]
+            limits = {"limits": {key: gpu.get("quantity")}}
+            placed = {name: held[name] for name in _PLACING if name in held}
+            pod = {"spec": {**placed, "containers": [{"name": role, "resources": limits}]}}
+            resources: Path = ("spec", "containers", 0, "resources")
+            places: dict[Path, Path] = {("spec",): at, resources: (*at, "gpu")}
+            places[*resources, "limits"] = (*at, "gpu")
+            places[*resources, "limits", key] = (*at, "gpu", "name")
+            yield one.view(pod, places)
+
+
+_SPECIAL = {
+    ("argoproj.io", "Workflow"): _workflow,
+    ("argoproj.io", "WorkflowTemplate"): _workflow,
+    ("argoproj.io", "ClusterWorkflowTemplate"): _workflow,
+    ("argoproj.io", "CronWorkflow"): _workflow,
+    ("tekton.dev", "Task"): _task,
+    ("tekton.dev", "TaskRun"): _task,
+    ("tekton.dev", "Pipeline"): _pipeline,
+    ("tekton.dev", "PipelineRun"): _pipeline,
+    ("serving.kserve.io", "InferenceService"): _inference,
+    ("serving.knative.dev", "Service"): _revision,
+    ("serving.knative.dev", "Configuration"): _revision,
+    ("sparkoperator.k8s.io", "SparkApplication"): _spark,
+}
+
+
+def _group(api: str) -> str:
+    return api.rpartition("/")[0]
+
+
+def _at(value: Json, path: tuple[str, ...]) -> Json:
+    found: Any = value
+    for step in path:
+        found = mapping(found).get(step)
+    return mapping(found)
+
+
+def _numbered(value: object) -> Iterator[tuple[int, Json]]:
+    """Yield the mappings of a list, each with its place in it."""
+    for number, item in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(item, dict):
+            yield number, item

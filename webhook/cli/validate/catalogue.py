@@ -1,0 +1,39 @@
+"""``gpuspec validate --explain``: a rule's page, or the list of all rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+from webhook.advice.findings.catalogue import BY_ID, RULES
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_ALL: Final = "all"
+
+
+def explain_option(function: _Function) -> _Function:
+    """Add ``--explain``, which prints a page and ends."""
+    return click.option(
+        "--explain",
+        metavar="RULE",
+        is_eager=True,
+        expose_value=False,
+        callback=_explain,
+        help="Print a rule's page, such as GS104; all lists the rules.",
+    )(function)
+
+
+def _explain(ctx: click.Context, _: click.Parameter, wanted: str | None) -> None:
+    if wanted is None:
+        return
+    if wanted == _ALL:
+        for rule in RULES:
+            click.echo(f"{rule.id}  {rule.level:<7}  {rule.name}")
+    elif rule_ := BY_ID.get(wanted.upper()):
+        click.echo(rule_.page, nl=False)
+    else:
+        raise click.UsageError(f"there is no rule {wanted}; --explain all lists them")
+    ctx.exit(0)

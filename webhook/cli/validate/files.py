@@ -1,0 +1,129 @@
+"""Which files are meant: named ones, those of folders, patterns; what is ignored stays out."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from webhook.cli.inputs import UnreadableError
+
+STDIN = "-"
+OWN_IGNORE = ".gpuspecignore"
+
+_IGNORE_FILES = (".gitignore", OWN_IGNORE)
+_ENDINGS = (".yaml", ".yml", ".json")
+_NEVER = frozenset({".git", "node_modules", ".venv"})
+_PATTERN = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file to read, ``-`` for standard input; ``is_named`` by a person, not found in a folder."""
+
+    file: str
+    is_named: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Ignored:
+    """What the ignore files of a folder, and of those above it, say."""
+
+    specs: tuple[tuple[Path, GitIgnoreSpec], ...] = field(default=())
+
+    def below(self, folder: Path) -> _Ignored:
+        lines = [
+            line
+            for name in _IGNORE_FILES
+            if (file := folder / name).is_file()
+            for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
+        ]
+        if not lines:
+            return self
+        return _Ignored((*self.specs, (folder, GitIgnoreSpec.from_lines(lines))))
+
+    def has(self, path: Path, *, is_folder: bool) -> bool:
+        """Tell whether a path is left out; the innermost file that says anything decides."""
+        for folder, spec in reversed(self.specs):
+            below = path.relative_to(folder).as_posix() + ("/" if is_folder else "")
+            said = spec.check_file(below).include
+            if said is not None:
+                return said
+        return False
+
+
+def inputs(paths: Sequence[str]) -> Iterator[Input]:
+    """Yield the files that paths mean, each once.
+
+    Raises:
+        UnreadableError: A path is not there, or a pattern matches nothing; all of them are named.
+    """
+    missing = [path for path in paths if not _is_there(path)]
+    if missing:
+        lines = [f"{path}: {_why_missing(path)}" for path in missing]
+        raise UnreadableError("\n".join(lines))
+    seen: set[str] = set()
+    for path in paths:
+        for one in _of_path(path):
+            key = one.file if one.file == STDIN else os.path.realpath(one.file)
+            if key not in seen:
+                seen.add(key)
+                yield one
+
+
+def _is_there(path: str) -> bool:
+    return path == STDIN or Path(path).exists() or (_is_pattern(path) and bool(_matches(path)))
+
+
+def _why_missing(path: str) -> str:
+    return "matches no file" if _is_pattern(path) else "there is no such file or folder"
+
+
+def _is_pattern(path: str) -> bool:
+    return not _PATTERN.isdisjoint(path)
+
+
+def _matches(pattern: str) -> list[str]:
+    return sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- patterns may be absolute
+
+
+def _of_path(path: str) -> Iterator[Input]:
+    if path != STDIN and not Path(path).exists():
+        for match in _matches(path):
+            yield from _of_path(match)
+    elif path != STDIN and Path(path).is_dir():
+        yield from _in_folder(Path(path), _above(Path(path)))
+    else:
+        yield Input(path)
+
+
+def _above(folder: Path) -> _Ignored:
+    """Return what the ignore files above a folder say, as far as its repository reaches."""
+    above: list[Path] = []
+    here = folder.absolute()
+    while not (here / ".git").exists() and here.parent != here:
+        here = here.parent
+        above.append(here)
+    if not (here / ".git").exists():
+        return _Ignored()
+    ignored = _Ignored()
+    for one in reversed(above):
+        ignored = ignored.below(one)
+    return ignored
+
+
+def _in_folder(folder: Path, ignored: _Ignored) -> Iterator[Input]:
+    ignored = ignored.below(folder.absolute())
+    for entry in sorted(os.scandir(folder), key=lambda one: one.name):
+        path, absolute = folder / entry.name, Path(entry.path).absolute()
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if entry.name in _NEVER or ignored.has(absolute, is_folder=is_folder):
+            continue
+        if is_folder:
+            yield from _in_folder(path, ignored)
+        elif entry.is_file() and entry.name.endswith(_ENDINGS):
+            yield Input(path.as_posix(), is_named=False)

@@ -1,0 +1,48 @@
+"""``gpuspec validate --fix``: what one change certainly mends is changed where it stands."""
+
+from __future__ import annotations
+
+import codecs
+from collections import defaultdict
+from pathlib import Path
+
+import click
+
+from webhook.advice.findings.finding import Fix
+from webhook.advice.findings.report import Report
+from webhook.cli.inputs import UnreadableError, shown
+from webhook.cli.validate.files import STDIN
+
+
+def fix_files(report: Report) -> int:
+    """Change the files of a report; all else in them stays as it is, to the byte.
+
+    Returns:
+        How many changes were made; each is told on standard error.
+
+    Raises:
+        UnreadableError: A file cannot be written.
+    """
+    by_file: dict[str, set[Fix]] = defaultdict(set)
+    for finding in report.told:
+        if finding.fix is not None and finding.place.file != shown(STDIN):
+            by_file[finding.place.file].add(finding.fix)
+    return sum(_fix(Path(file), fixes) for file, fixes in sorted(by_file.items()))
+
+
+def _fix(file: Path, fixes: set[Fix]) -> int:
+    try:
+        raw = file.read_bytes()
+        mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
+        text = raw.removeprefix(mark).decode()
+        for one in sorted(fixes, key=lambda fix: -fix.start):
+            text = text[: one.start] + one.text + text[one.end :]
+        file.write_bytes(mark + text.encode())
+    except UnicodeDecodeError:
+        click.echo(f"note: {file} is not UTF-8 and stays as it is", err=True)
+        return 0
+    except OSError as error:
+        raise UnreadableError(f"{file}: {error.strerror or error}") from None
+    for one in sorted(fixes, key=lambda fix: fix.start):
+        click.echo(f"fixed: {file}: {one.said}", err=True)
+    return len(fixes)

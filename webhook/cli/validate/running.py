@@ -1,0 +1,70 @@
+"""One run of ``validate``: all files are read, each in parts, and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from webhook.admission.translate import Context
+from webhook.advice.findings.finding import Finding
+from webhook.advice.findings.report import Report
+from webhook.advice.findings.validation import Source, validate
+from webhook.cli.basis import Basis
+from webhook.cli.inputs import shown
+from webhook.cli.saved import progress
+from webhook.cli.validate.files import STDIN, Input
+from webhook.cli.validate.judges import PodJudge, classes_in
+from webhook.cli.validate.parts import Part, parts
+
+
+class Run:
+    """Reads and judges files, as often as it is asked to.
+
+    Args:
+        basis: What Pods are judged by.
+        known: What was said of all of them.
+        files: What to read.
+        class_files: Files with PriorityClasses.
+    """
+
+    def __init__(
+        self, basis: Basis, known: Context, files: Sequence[Input], class_files: Sequence[str]
+    ) -> None:
+        self._basis = basis
+        self._known = known
+        self._files = files
+        self._class_files = class_files
+        # Standard input can be read only once.
+        self._stdin: list[Part] | None = None
+
+    def report(self) -> Report:
+        """Judge everything that is in the files now."""
+        classes = classes_in(
+            part
+            for file in (*(one.file for one in self._files), *self._class_files)
+            for part in self._parts(file)
+        )
+        judge = PodJudge(self._basis, self._known, classes)
+        table = self._basis.snapshot.table
+        findings: list[Finding] = []
+        files = documents = pods = 0
+        with progress(self._files, "Judging files", len(self._files)) as bar:
+            for one in bar:
+                files += 1
+                for source in self._sources(one):
+                    found = validate(source, judge, table)
+                    findings += found.findings
+                    documents += found.documents
+                    pods += found.pods
+        return Report(findings, files, documents, pods, f"table {table.name}")
+
+    def _sources(self, one: Input) -> Iterator[Source]:
+        for part in self._parts(one.file):
+            yield Source(shown(one.file), part.raw, part.lines, part.characters, one.is_named)
+
+    def _parts(self, file: str) -> Iterator[Part]:
+        if file != STDIN:
+            yield from parts(file)
+            return
+        if self._stdin is None:
+            self._stdin = list(parts(file))
+        yield from self._stdin

@@ -1,0 +1,87 @@
+"""Where the report goes: one format to standard output, others to files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import click
+
+from selection_spec.errors import Level
+from webhook import __version__
+from webhook.advice.findings.catalogue import RULES
+from webhook.advice.findings.report import Report
+from webhook.advice.formats import Format, render
+from webhook.advice.formats.sarif import Tool
+from webhook.cli.inputs import UnreadableError
+from webhook.cli.outputs import styled
+
+LEVELS: Final = {one.value: one for one in Level}
+
+_COLOURS: Final = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "cyan"}
+_IN_ORDER: Final = tuple(Level)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which formats were asked for, each with its file; "" for standard output."""
+
+    formats: tuple[tuple[Format, str], ...]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Wanted:
+        """Read what was asked for.
+
+        Raises:
+            click.UsageError: A format that is none, or two for one place.
+        """
+        found = []
+        for text in texts or (Format.TEXT.value,):
+            name, _, file = text.partition("=")
+            if name not in list(Format):
+                raise click.UsageError(
+                    f"--format {text}: there is no {name}; there are {', '.join(Format)}"
+                )
+            found.append((Format(name), file))
+        places = [file for _, file in found]
+        if twice := sorted({file for file in places if places.count(file) > 1}):
+            where = ", ".join(file or "standard output" for file in twice)
+            raise click.UsageError(
+                f"--format: several for {where}; give each another file, as in sarif=out.sarif"
+            )
+        return cls(tuple(found))
+
+    @property
+    def is_for_people(self) -> bool:
+        """Whether what goes to standard output is for people to read."""
+        return (Format.TEXT, "") in self.formats and sys.stderr.isatty()
+
+    @staticmethod
+    def at_least(level: Level) -> Collection[Level]:
+        """Return the levels that are as bad as one, or worse."""
+        return _IN_ORDER[: _IN_ORDER.index(level) + 1]
+
+
+def write(report: Report, wanted: Wanted, *, fail_on: Level) -> None:
+    """Write a report everywhere.
+
+    Raises:
+        UnreadableError: A file cannot be written.
+    """
+    tool = Tool(__version__, RULES)
+    for form, file in wanted.formats:
+        if file:
+            text = render(report, form=form, tool=tool, fail_on=fail_on)
+            try:
+                Path(file).write_text(f"{text}\n" if text else "", encoding="utf-8")
+            except OSError as error:
+                raise UnreadableError(f"{file}: {error.strerror or error}") from None
+        elif text := render(report, form=form, tool=tool, fail_on=fail_on, colour=_coloured):
+            click.echo(text)
+
+
+def _coloured(level: Level, text: str) -> str:
+    return styled(text, fg=_COLOURS[level], bold=True)
