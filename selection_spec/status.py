@@ -80,12 +80,22 @@ class UnmatchedNodes(_Part):
     kinds: list[NodesAlike] = Field(default=[], description="The most frequent kinds of them.")
 
 
+class RowMode(_Part):
+    """How far the table goes with one row."""
+
+    id: str = Field(default="", description="The row.")
+    mode: Literal["Observe", "Quarantine", "Evict"] = Field(
+        default="Observe", description="How far it goes with this row."
+    )
+
+
 class HealthStatus(_Part):
     """What is known of sick nodes and devices; ``gpuspec health`` has it in full."""
 
     mode: Literal["Observe", "Quarantine", "Evict"] = Field(
         default="Observe", description="How far the table goes, for rows without a mode."
     )
+    row_modes: list[RowMode] = Field(default=[], description="Rows with a mode of their own.")
     failed: int = Field(default=0, description="Nodes and devices that have failed.")
     suspect: int = Field(default=0, description="Nodes and devices that are better avoided.")
     unknown: int = Field(default=0, description="Those of which data is missing or stale.")

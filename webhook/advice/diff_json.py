@@ -28,6 +28,9 @@ def as_json(diff: Diff) -> Json:
         "new": _table(diff.new),
         "worst": _worst(diff.levels),
         "settings": [_field(one) for one in diff.changes.settings],
+        "actsAtOnce": [
+            {"mode": one.mode.value, "rows": list(one.rows)} for one in diff.changes.reaches
+        ],
         "rows": _rows(diff.changes),
         "moves": [_move(one) for one in diff.moves],
         "specs": [_spec(one) for one in diff.specs],

@@ -78,6 +78,8 @@ class _Report:
         for one in changes.settings:
             error = f" (error: {_DOMAIN})" if one.field == "resourceDomain" else ""
             yield wrapped(f"{one.alike}{error}", "  ", "    ")
+        for reach in changes.reaches:
+            yield wrapped(f"note: {reach}", "  ", "    ")
         for verb, ids in (
             ("added", [row.id for row in changes.added]),
             ("removed", [row.id for row in changes.removed]),

@@ -3,11 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from selection_spec.durations import duration_text
 from selection_spec.health import ConditionRule, HealthPolicy, LabelRule, Mode, TaintRule
 from selection_spec.labels import Toleration
+from selection_spec.table import Table
 from webhook.advice.words import listed, toleration
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Rows with which health goes further than before, and how far: it acts on them at once."""
+
+    mode: Mode
+    rows: tuple[str, ...]
+    is_all: bool
+
+    def __str__(self) -> str:
+        """Return what comes of it, and how to see that first."""
+        whose = "of every row" if self.is_all else f"of {', '.join(self.rows)}"
+        does = (
+            "new Pods are kept away"
+            if self.mode is Mode.QUARANTINE
+            else "new Pods are kept away and those that are there evicted"
+        )
+        return (
+            f"mode {self.mode} acts at once on what has failed already {whose}: {does}; see "
+            "what that is before: gpuspec health"
+        )
+
+
+def reaches(old: Table, new: Table, successors: Mapping[str, str]) -> tuple[Reach, ...]:
+    """Return with which rows a new table's health goes further than the old one's (H6).
+
+    Args:
+        old: The table that served until now.
+        new: The one that is to serve.
+        successors: For each row of the old table that is still there its id in the new one.
+    """
+    before = {after: old.health.mode_of((row,)) for row, after in successors.items()}
+    found: dict[Mode, list[str]] = {}
+    for row in new.rows:
+        mode = new.health.mode_of((row.id,))
+        if mode.reach > before.get(row.id, Mode.OBSERVE).reach:
+            found.setdefault(mode, []).append(row.id)
+    return tuple(
+        Reach(mode, tuple(rows), len(rows) == len(new.rows))
+        for mode, rows in sorted(found.items(), key=lambda item: item[0].reach)
+    )
 
 
 def health_fields(old: HealthPolicy, new: HealthPolicy) -> Iterator[tuple[str, str, str]]:

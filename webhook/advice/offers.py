@@ -44,6 +44,7 @@ class Offer:
         away: Devices on nodes where nothing can start, by the reason.
         charged: What one such Pod is charged for in a ResourceQuota: keys and amounts.
         start: Whether it would start now.
+        dead: Those of the free ones that health calls Failed.
     """
 
     spec: Spec
@@ -59,6 +60,7 @@ class Offer:
     away: tuple[tuple[str, int], ...]
     charged: tuple[tuple[str, int], ...]
     start: Start
+    dead: int = 0
 
     @property
     def request(self) -> str:
@@ -111,6 +113,7 @@ class Market:
             away=_away(pools, shut),
             charged=tuple(_charged(self.supply, resolution.candidates, count)),
             start=start,
+            dead=sum(pool.dead for pool in pools),
         )
 
     def all(self) -> tuple[Offer, ...]:

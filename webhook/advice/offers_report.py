@@ -32,6 +32,8 @@ def listing(market: Market, offers: Sequence[Offer], as_of: str = "") -> str:
         lines += [*_rows(there), ""]
     if nothing:
         lines += [wrapped(some(nothing, _NAMES), "No devices right now: ", "  "), ""]
+    if dead := sum(pool.dead for pool in market.supply.pools):
+        lines += [wrapped(f"{_dead(dead)}: gpuspec health", "", ""), ""]
     return "\n".join((*lines, wrapped(_LIMITS, "", "")))
 
 
@@ -127,7 +129,13 @@ def _figures(offer: Offer) -> str:
     on = f" ({offer.node})" if offer.node else ""
     free = f"{number(offer.free)} of {number(offer.total)} free"
     largest = f"at most {number(offer.largest)} on one node{on}"
-    return ", ".join((free, largest, *(_away(*one) for one in offer.away)))
+    dead = (_dead(offer.dead),) if offer.dead else ()
+    return ", ".join((free, largest, *dead, *(_away(*one) for one in offer.away)))
+
+
+def _dead(devices: int) -> str:
+    is_free = "is" if devices == 1 else "are"
+    return f"{number(devices)} of the free {is_free} Failed, as health says, and open to Pods"
 
 
 def _away(reason: str, devices: int) -> str:
@@ -145,6 +153,7 @@ def _offer(offer: Offer) -> Json:
         "candidates": list(offer.candidates),
         "total": offer.total,
         "free": offer.free,
+        "failedFree": offer.dead,
         "largestFree": offer.largest,
         "node": offer.node or None,
         "quota": dict(offer.charged),

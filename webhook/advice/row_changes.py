@@ -9,7 +9,7 @@ from selection_spec.labels import Requirement, Toleration
 from selection_spec.rows import Claim, PriorityRule, Row
 from selection_spec.table import Table
 from webhook.advice import words
-from webhook.advice.health_changes import health_fields
+from webhook.advice.health_changes import Reach, health_fields, reaches
 from webhook.advice.words import NOTHING, listed
 
 
@@ -36,6 +36,7 @@ class TableChanges:
     Attributes:
         successors: For each row of the old table that is still there the id in the new one.
         renamed: Those of them that have another id now.
+        reaches: Rows with which health goes further.
     """
 
     settings: tuple[FieldChange, ...]
@@ -44,6 +45,7 @@ class TableChanges:
     renamed: tuple[tuple[str, str], ...]
     changed: tuple[FieldChange, ...]
     successors: Mapping[str, str]
+    reaches: tuple[Reach, ...] = ()
 
 
 def table_changes(old: Table, new: Table) -> TableChanges:
@@ -63,6 +65,7 @@ def table_changes(old: Table, new: Table) -> TableChanges:
             for change in _fields(before[one], after[other])
         ),
         successors=successors,
+        reaches=reaches(old, new, successors),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from selection_spec.availability import Availability, RowStatus
 from selection_spec.rows import CLAIMS, Row
 from selection_spec.table import Table
+from webhook.advice.dead import dead_devices, is_dead
 from webhook.inventory.broken import broken_rows
 from webhook.inventory.claims import Here, Offered
 from webhook.inventory.facts import NodeFacts, Taint, mappings, whole
@@ -45,6 +46,7 @@ class Pool:
         node: That node.
         most_usable: The most devices on a single node that is fine, occupied or not (D7).
         away: Devices on nodes where nothing starts for now, by the reason; and tainted ones.
+        dead: Free ones that health calls Failed; nothing keeps Pods away from them.
     """
 
     rows: tuple[str, ...]
@@ -56,6 +58,7 @@ class Pool:
     node: str = ""
     most_usable: int = 0
     away: dict[str, int] = field(default_factory=dict)
+    dead: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +209,7 @@ def _add(pool: Pool, node: NodeFacts, held: int) -> None:
     pool.most_usable = max(pool.most_usable, devices)
     free = max(0, devices - held)
     pool.free += free
+    pool.dead += min(free, dead_devices(node, pool.resource))
     if free > pool.largest:
         pool.largest, pool.node = free, node.name
 
@@ -225,7 +229,9 @@ def _add_offered(pools: _Pools, table: Table, offers: Offered, nodes: _Nodes) ->
             if fault:
                 pool.away[fault] = pool.away.get(fault, 0) + here.devices
                 continue
-            pool.free += here.free - taken[ids]
+            free = here.free - taken[ids]
+            pool.free += free
+            pool.dead += free if node is not None and is_dead(node) else 0
             if tainted := here.devices - here.usable:
                 pool.away[TAINTED_DEVICES] = pool.away.get(TAINTED_DEVICES, 0) + tainted
         for row in () if fault else dict.fromkeys(row for ids in found for row in ids):

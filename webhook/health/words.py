@@ -9,8 +9,10 @@ from enum import StrEnum
 
 from selection_spec.denial import few
 from selection_spec.health import HealthPolicy, Mode
-from webhook.health.cases import Case, Verdict
-from webhook.health.plan import Decision, HeldBack
+from webhook.health.budget import Spent
+from webhook.health.cases import Case, Mark, Verdict
+from webhook.health.decisions import Decision, HeldBack
+from webhook.health.fences import UNHEALTHY
 from webhook.health.records import is_reported
 from webhook.health.step import Step
 from webhook.health.subjects import Subject
@@ -37,6 +39,7 @@ class Reason(StrEnum):
     UNKNOWN = "HealthUnknown"
     RECOVERED = "HealthRecovered"
     HELD_BACK = "HealthHeldBack"
+    QUARANTINED = "HealthQuarantined"
     EVICTED = "EvictedFromFailedDevice"
     REFUSED = "EvictionRefused"
     KEPT = "KeptOnFailedDevice"
@@ -47,6 +50,13 @@ _OF_VERDICT = {
     Verdict.FAILED: Reason.FAILED,
     Verdict.UNKNOWN: Reason.UNKNOWN,
     Verdict.HEALTHY: Reason.RECOVERED,
+}
+
+
+_SPENT = {
+    Spent.ROW: HeldBack.ROW.value,
+    Spent.NAMESPACE: "all evictions that one namespace may have in this window are spent",
+    Spent.WINDOW: "all evictions of this window are spent",
 }
 
 
@@ -85,10 +95,21 @@ def of_node(decision: Decision, now: float) -> Iterator[Told]:
         return
     evidence = "; ".join(one.said for one in case.evidence) or "; ".join(decision.look.said)
     said = f"{case.subject}: {case.verdict}: {evidence}{done(decision)}"
-    yield Told(_OF_VERDICT[case.verdict], _cause(case), said)
+    # What is done differs by the mode: in another one it is told anew.
+    cause = _cause(case) if decision.fence is None else f"{_cause(case)} {decision.mode}"
+    yield Told(_OF_VERDICT[case.verdict], cause, said)
+    yield from _placed(decision)
     if decision.is_for_want_of_budget or decision.held_back is HeldBack.BREAKER:
         why = spent(decision) or decision.held_back.value
         yield Told(Reason.HELD_BACK, f"{_cause(case)} {why}", f"{case.subject}: {why}")
+
+
+def _placed(decision: Decision) -> Iterator[Told]:
+    """Yield that a mark of ours was seen in place."""
+    case, fence = decision.case, decision.fence
+    if fence is not None and fence.is_in_place and case.mark is not Mark.NONE:
+        said = f"no new Pod comes to {case.subject}: our {fence.by} {UNHEALTHY} is in place"
+        yield Told(Reason.QUARANTINED, f"{_cause(case)} {case.mark}", said)
 
 
 def kept(decision: Decision) -> Iterator[tuple[str, Told]]:
@@ -111,7 +132,7 @@ def done(decision: Decision) -> str:
     elif decision.mode is Mode.OBSERVE:
         said = f"; mode Observe: a {fence.by} would keep new Pods away"
     else:
-        said = f"; a {fence.by} is to keep new Pods away"
+        said = f"; mode {decision.mode}: a {fence.by} is to keep new Pods away"
     if decision.locked_out:
         said += f"; beside it these DaemonSets would not come back: {few(decision.locked_out)}"
     return said
@@ -121,7 +142,7 @@ def spent(decision: Decision) -> str:
     """Return which budget is spent, in words; "" where none is."""
     if decision.held_back is HeldBack.ROW:
         return decision.held_back.value
-    return "" if decision.spent is None else f"no eviction is left: the {decision.spent.value}'s"
+    return "" if decision.spent is None else _SPENT[decision.spent]
 
 
 def conditions(
@@ -162,6 +183,10 @@ def summary(step: Step, policy: HealthPolicy, now: float) -> dict[str, object]:
     found = verdicts(step.decisions, now)
     return {
         "mode": policy.mode.value,
+        # A list, for it is written by a merge patch: that keeps keys of a map that are gone.
+        "rowModes": [
+            {"id": row, "mode": mode.value} for row, mode in sorted(policy.row_modes.items())
+        ],
         "failed": found[Verdict.FAILED],
         "suspect": found[Verdict.SUSPECT],
         "unknown": found[Verdict.UNKNOWN],

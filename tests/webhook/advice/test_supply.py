@@ -13,11 +13,16 @@ from tests.builders import GPU, Json, make_pod, make_row, make_table, tolerate
 from tests.webhook.advice.pods import make_node
 from tests.webhook.inventory.drivers import NVIDIA, claim, device, pool, tainted
 from webhook.advice.supply import Pool, Supply, supply_of_nodes, supply_of_status
+from webhook.health.cases import Case, Verdict
+from webhook.health.records import Record
+from webhook.health.stored import record_text
+from webhook.health.subjects import node_subject
 from webhook.inventory.claim_facts import claim_facts
 from webhook.inventory.claims import offered
 from webhook.inventory.facts import Taint, node_facts
 from webhook.inventory.pod_facts import pod_facts
 from webhook.inventory.slice_facts import slice_facts
+from webhook.terms import VERDICTS_ANNOTATION
 
 _TABLE = make_table(
     make_row("a-16gb", tolerations=[tolerate("gpu")]),
@@ -203,6 +208,26 @@ def test_a_claims_devices_on_nodes_where_nothing_starts_or_with_taints() -> None
         ),
         Pool(row, CLAIMS, (Taint("gpu", "", "NoSchedule"),), 3, 3, 3, "n1", 3),
     )
+
+
+@pytest.mark.rule("H11")
+def test_what_is_free_on_a_failed_node_is_counted_whoever_offers_it() -> None:
+    failed = Record("uid", (Case(node_subject("n1"), held=Verdict.FAILED),))
+    annotations = {VERDICTS_ANNOTATION: record_text(failed, 0.0)}
+    dead = make_node("n1", {"gpu-model": "a-16gb"}, devices={GPU: 8})
+    dead["metadata"]["annotations"] = annotations
+    (pool_,) = _supply(dead, _a("n2"), pods=(_holding("n1", 3),))
+    assert (pool_.free, pool_.dead) == (13, 5)
+    bare = make_node("n1", {})
+    bare["metadata"]["annotations"] = annotations
+    found = _offered(
+        pool(_B, _B, _B, name="n1"),
+        pool(_B, name="n2"),
+        nodes=(bare, make_node("n2", {})),
+        claims=(claim("gpu-0-0", at="n1"),),
+    )
+    assert sum(one.free for one in found.pools) == 3
+    assert sum(one.dead for one in found.pools) == 2
 
 
 def test_an_extended_resource_that_drivers_serve() -> None:

@@ -77,7 +77,7 @@ def test_nothing_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
         "Nothing is wrong with any node or device, as far as it is told.",
         "",
         "Budget, once what is next is done",
-        "  evictions: 10 of 10 in 10m are left",
+        "  evictions: 10 of the 10 in 10m are left",
     ]
     assert result.stderr == "\n0 Failed, 0 Suspect, 0 Unknown; stopped: none\n"
 
@@ -102,9 +102,16 @@ def test_what_has_failed_and_what_was_done(monkeypatch: pytest.MonkeyPatch) -> N
         "            say gpuspec.preferred.jp/on-device-failure: evict",
         "          evicted: ml/train-2: it is being deleted",
         "",
+        "Evicted in the last 10m",
+        "  ml: 1 Pod, 20s ago; still ending: train-2",
+        "  Which ones their Events tell:",
+        "    kubectl get events -A --field-selector reason=EvictedFromFailedDevice",
+        "",
         "Budget, once what is next is done",
-        "  evictions: 8 of 10 in 10m are left (ml 2)",
-        "  v100-16gb: 0 more of 5 nodes and 8 more of 40 devices may be quarantined",
+        "  evictions: 8 of the 10 in 10m are left; taken: 2 by namespace ml (at most 8 by",
+        "    one)",
+        "  v100-16gb: 0 of 1 node and 8 of 8 devices may still be quarantined (20% of 5",
+        "    nodes and 40 devices)",
     ]
     assert result.stderr == "\n1 Failed, 0 Suspect, 0 Unknown; stopped: none\n"
 
@@ -157,7 +164,10 @@ def test_a_suspect_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     result = look(monkeypatch, Ward().node("n1", allocatable=7))
     said = flat(result.stdout)
     assert result.exit_code == 0
-    assert f"Suspect some {GPU} of node n1, just now: 1 of 3 bad observations" in said
+    assert (
+        f"Suspect some {GPU} of node n1, just now: seen bad once of the 3 times that are needed"
+        in said
+    )
     assert f"- 7 of 8 {GPU} are allocatable, just now" in said
 
 
@@ -168,8 +178,8 @@ def test_a_recovery_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     result = look(monkeypatch, ward)
     assert result.exit_code == 1
     assert (
-        "Failed node n1, for 5m: recovering: 3 of 3 good observations, good for 1m of 10m, after "
-        "1 relapse" in flat(result.stdout)
+        "Failed node n1, for 5m: recovering: seen good 3 times of the 3 that are needed, and good "
+        "for 1m of the 10m that it takes, after 1 relapse" in flat(result.stdout)
     )
 
 
@@ -225,9 +235,11 @@ def test_a_breaker_is_reason_enough_to_fail(monkeypatch: pytest.MonkeyPatch) -> 
     ward = Ward({"mode": "Evict"}).node("n1").ledger(Ledger(breakers={"v100-16gb": NOW - 100}))
     result = look(monkeypatch, ward)
     assert result.exit_code == 1
-    assert (
-        "STOPPED: v100-16gb, for 1m40s: too much of it failed within 5 minutes, so the sensor is "
-        "suspected; look at it, then: gpuspec health resume v100-16gb" in flat(result.stdout)
+    assert flat(result.stdout).startswith(
+        "STOPPED: v100-16gb, since 2026-06-01T11:58:20Z, for 1m40s: half of it or more failed "
+        "within 5m, so the sensor is suspected. Look first: is what the sensor says true, and what "
+        "do they have in common? If it is true, or once it is mended: gpuspec health resume "
+        f"v100-16gb {SERVER}"
     )
     assert result.stderr == "\n0 Failed, 0 Suspect, 0 Unknown; stopped: v100-16gb\n"
 
@@ -237,7 +249,12 @@ def test_two_breakers_stop_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = {"a30-24gb": NOW, "a100-80gb": NOW}
     ward = Ward({"mode": "Evict"}).node("n1", bad=LOST).ledger(Ledger(breakers=stopped))
     said = flat(look(monkeypatch, ward).stdout)
-    assert "Several rows have stopped, so nothing is done about any row." in said
+    assert said.startswith(
+        "STOPPED: nothing is done about any row, because 2 rows have stopped. a100-80gb, since "
+        "2026-06-01T12:00:00Z, for 0s: half of it or more failed within 5m, so the sensor is "
+        "suspected. a30-24gb, since"
+    )
+    assert "once it is mended: gpuspec health resume a100-80gb a30-24gb" in said
     assert (
         "held back: the breaker stopped its row; gpuspec health resume a100-80gb a30-24gb" in said
     )
@@ -249,7 +266,12 @@ def test_a_mark_that_a_person_removed_is_respected(monkeypatch: pytest.MonkeyPat
     marked = record("n1", mark=Mark.TAINT, is_seen=True)
     ward = Ward({"mode": "Evict"}).node("n1", bad=LOST, record=marked)
     said = flat(look(monkeypatch, ward).stdout)
-    assert "held back: a person removed our mark, and there is no new evidence since" in said
+    assert (
+        "held back: a person removed our mark, and there is no new evidence since; it acts again "
+        "on another signal, on this one after the node was good for long enough to recover, and "
+        "after a reboot; at once: kubectl taint node n1 gpuspec.preferred.jp/unhealthy:NoSchedule"
+        in said
+    )
 
 
 @pytest.mark.rule("H7")
@@ -421,6 +443,8 @@ def test_without_nodes_there_is_nothing_to_tell(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_json(monkeypatch: pytest.MonkeyPatch) -> None:
     ward = quarantined().pod("train-0", "n1")
+    evicted = (Eviction("gone", "ml", NOW - 100), Eviction("long-gone", "ml", NOW - 900))
+    ward.ledger(Ledger(evictions=evicted, quarantined={node_subject("n1"): NOW - 300}))
     use_ward(monkeypatch, ward)
     found = answer(run("health", "-o", "json"), 1)
     assert (found["server"], found["kubernetes"], found["mode"]) == (SERVER, "v1.37.2", "Evict")
@@ -472,7 +496,7 @@ def test_the_json(monkeypatch: pytest.MonkeyPatch) -> None:
         "spent": None,
         "lockedOut": [],
     }
-    assert found["budget"]["evictionsLeft"] == 9
+    assert found["budget"]["evictionsLeft"] == 8
     assert found["budget"]["rows"] == [
         {
             "id": "v100-16gb",
@@ -481,6 +505,9 @@ def test_the_json(monkeypatch: pytest.MonkeyPatch) -> None:
         }
     ]
     assert (found["breakers"], found["stopsAll"], found["marksLeft"]) == ([], False, [])
+    assert found["evicted"] == [
+        {"namespace": "ml", "uid": "gone", "pod": None, "at": "2026-06-01T11:58:20Z"}
+    ]
 
 
 def test_the_yaml_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

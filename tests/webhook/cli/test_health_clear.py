@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 from tests.builders import DRIVER
 from tests.webhook.advice.health.ward import NODES, RULES, Ward, use_ward
 from tests.webhook.cli.running import run
-from tests.webhook.cli.test_health import SUSPECT, TAINT, record
+from tests.webhook.cli.test_health import SUSPECT, TAINT, flat, record
 from tests.webhook.cli.test_health_explain import slice_of
 from webhook.cli import main
 from webhook.health.cases import Mark
@@ -48,7 +48,11 @@ def test_what_is_ours_goes_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> 
         "node n2: DeviceTaintRule gpuspec-a",
         "devices that are on no node: DeviceTaintRule gpuspec-b",
     ]
-    assert result.stderr == ("Removed. The controller respects this until there is new evidence.\n")
+    assert flat(result.stderr) == (
+        "Removed. The controller respects this until there is new evidence: another signal, the "
+        "same one after the node was good for long enough to recover, or a reboot. To have it act "
+        "on a node again at once: kubectl taint node NODE gpuspec.preferred.jp/unhealthy:NoSchedule"
+    )
     node = ward.objects[f"{NODES}/n1"]
     assert node["spec"]["taints"] == [FOREIGN]
     assert node["metadata"]["labels"] == {"gpu-model": "v100-16gb"}
@@ -66,7 +70,10 @@ def test_what_is_known_is_forgotten_on_request(monkeypatch: pytest.MonkeyPatch) 
     ward = marked()
     result = clear(monkeypatch, ward, "n1", "--yes", "--forget")
     assert result.stdout.endswith("annotation gpuspec.preferred.jp/verdicts\n")
-    assert result.stderr == "Removed. A controller that runs writes down again what it knows.\n"
+    assert flat(result.stderr) == (
+        "Removed. A controller that runs writes down again what it knows, and that you have "
+        "removed its marks; one that starts after this begins afresh."
+    )
     assert ward.objects[f"{NODES}/n1"]["metadata"]["annotations"] == {}
 
 
@@ -97,7 +104,7 @@ def test_without_a_terminal_it_has_to_be_said_beforehand(monkeypatch: pytest.Mon
 def test_it_asks_first(monkeypatch: pytest.MonkeyPatch, typed: str, code: int) -> None:
     ward = marked()
     use_ward(monkeypatch, ward)
-    monkeypatch.setattr("webhook.cli.health.clear._is_terminal", lambda: True)
+    monkeypatch.setattr("webhook.cli.health.agreement.is_terminal", lambda: True)
     arguments = ["health", "clear", "n1"]
     result = CliRunner().invoke(main, arguments, input=typed, catch_exceptions=False)
     assert result.exit_code == code

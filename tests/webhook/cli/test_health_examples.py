@@ -45,7 +45,7 @@ def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ward:
     (tmp_path / "nodes.events").write_text(HISTORY.read_text())
     (tmp_path / "table.yaml").write_bytes(PFN_TABLE.read_bytes())
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("webhook.cli.health.clear._is_terminal", lambda: True)
+    monkeypatch.setattr("webhook.cli.health.agreement.is_terminal", lambda: True)
     found = Ward({"mode": "Evict"}).ledger(Ledger(breakers={"a100-80gb": NOW - 60}))
     found.node("gpu-node-7", bad=LOST, taints=[TAINT], record=record("gpu-node-7"))
     found.pod("train-0", "gpu-node-7", namespace="team-a")
@@ -60,6 +60,10 @@ def test_an_example_holds(example: str) -> None:
     arguments = shlex.split(ours)[1:]
     stdin = Path("nodes.events").read_text() if before else "y\n"
     result = run(*arguments, stdin=stdin)
-    has_failed = arguments[1:2] in ([], ["-o"])  # the overview of a cluster that is not well
+    has_failed = arguments[1:2] in (
+        [],
+        ["-o"],
+        ["--all"],
+    )  # the overview of a cluster that is not well
     assert result.exit_code == int(has_failed), result.output
     assert result.stdout

@@ -119,10 +119,11 @@ def test_a_failed_node_says_what_comes_next(monkeypatch: pytest.MonkeyPatch) -> 
     ward.objects["/api/v1/nodes/n1"]["metadata"]["labels"] |= SUSPECT
     lines = explain(monkeypatch, ward, "n1").stdout.splitlines()
     begin = lines.index("Failed    node n1, for 5m")
-    assert lines[begin : begin + 6] == [
+    assert lines[begin : begin + 7] == [
         "Failed    node n1, for 5m",
         "          - condition GPUIsLost is True (Seen), for 5m10s",
-        "          3 of 3 bad observations; to recover it takes 3 good ones over 5m",
+        "          failed at once, by a fatal signal; to recover it has to be seen good 3",
+        "            times over 5m",
         "          done: new Pods are kept away by our taint",
         "            gpuspec.preferred.jp/unhealthy:NoSchedule",
         "          next: evict ml/train-0",
@@ -187,14 +188,14 @@ def test_a_pod_on_a_good_device(
         "gpuspec.preferred.jp/on-device-failure: none",
         "",
         "Devices",
-        f"  Healthy: 1 {GPU} of its node; which ones its status does not tell",
+        f"  Healthy: 1 {GPU} of its node; its status does not say which",
         "  Healthy: node n1",
         "",
-        "If one of these failed:",
-        "  it would be evicted once no new Pod can come there, within the budget, and as",
-        "  far as PodDisruptionBudgets let it go",
-        "  Of the devices of a device plugin only its own status tells which it holds,",
-        "  and so far that names none: for a device alone it would stay.",
+        "If one of these failed,",
+        "  it would be evicted as soon as new Pods are kept away from there, if a budget",
+        "  is left and its PodDisruptionBudgets let it go",
+        "  But were it a device alone and not the whole node, it would stay: its status",
+        "  does not say which devices of the device plugin it holds.",
     ]
 
 
@@ -222,8 +223,8 @@ def test_a_pod_that_holds_a_failed_device_by_a_claim(monkeypatch: pytest.MonkeyP
         "    taint gpu.nvidia.com/xid:NoSchedule",
         "  Healthy: node n1",
         "",
-        "1 of these has failed:",
-        "  mode Quarantine: it would stay; mode Evict would evict it",
+        "1 of these has failed, so",
+        "  it stays, for mode Quarantine evicts nobody; mode Evict would evict it",
     ]
 
 
@@ -259,7 +260,7 @@ def test_the_time_that_a_pod_asks_for_is_counted_from_the_failure(
 ) -> None:
     wants = {"gpuspec.preferred.jp/on-device-failure": "after=4m"}
     ward = quarantined().pod("train-0", "n1", annotations=wants)
-    assert "it is evicted once no new Pod can come there" in flat(
+    assert "it is evicted as soon as new Pods are kept away from there" in flat(
         explain(monkeypatch, ward, "ml/train-0").stdout
     )
 

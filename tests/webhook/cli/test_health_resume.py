@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-from click.testing import Result
+from typing import Any
 
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.builders import DRIVER
 from tests.webhook.advice.health.ward import LEDGER, NOW, Ward, use_ward
 from tests.webhook.cli.running import run
+from tests.webhook.cli.test_health import LOST, flat, record
+from tests.webhook.cli.test_health_explain import slice_of
+from webhook.cli import main
 from webhook.health.ledger import ASKED, Eviction, Ledger
 from webhook.health.stored_ledger import ledger_of
 from webhook.kube.errors import ApiError
@@ -20,8 +26,14 @@ STOPPED = Ledger(
 
 
 def resume(monkeypatch: pytest.MonkeyPatch, ward: Ward, *arguments: str) -> Result:
+    """Let rows go on; what would come is seen elsewhere, and was agreed to."""
     use_ward(monkeypatch, ward)
-    return run("health", "resume", *arguments)
+    return run("health", "resume", *arguments, "--yes")
+
+
+def went_on(result: Result) -> list[str]:
+    """What is said behind what would come."""
+    return [line for line in result.stdout.splitlines() if line[0] != " "][1:]
 
 
 def ledger(ward: Ward) -> Ledger:
@@ -35,7 +47,7 @@ def test_a_row_goes_on_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> N
     ward.objects[LEDGER]["data"]["other"] = "kept"
     result = resume(monkeypatch, ward, "a30-24gb")
     assert result.exit_code == 0
-    assert result.stdout.splitlines() == [
+    assert went_on(result) == [
         "a30-24gb goes on; it was stopped for 1m30s",
         "still stopped: a100-80gb",
     ]
@@ -48,7 +60,7 @@ def test_a_row_goes_on_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> N
 def test_all_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     ward = Ward().ledger(STOPPED)
     result = resume(monkeypatch, ward, "--all")
-    assert result.stdout.splitlines() == [
+    assert went_on(result) == [
         "a100-80gb goes on; it was stopped for 1h1m",
         "a30-24gb goes on; it was stopped for 1m30s",
     ]
@@ -58,9 +70,7 @@ def test_all_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_while_two_are_stopped_everything_is(monkeypatch: pytest.MonkeyPatch) -> None:
     more = {**STOPPED.breakers, "v100-16gb": NOW - 10}
     result = resume(monkeypatch, Ward().ledger(Ledger(breakers=more)), "v100-16gb")
-    assert result.stdout.splitlines()[1:] == [
-        "still stopped, and so is every row: a100-80gb, a30-24gb"
-    ]
+    assert went_on(result)[1:] == ["still stopped, and so is every row: a100-80gb, a30-24gb"]
 
 
 @pytest.mark.parametrize("arguments", [(), ("a30-24gb",), ("--all",)])
@@ -158,3 +168,131 @@ def test_a_ledger_that_may_not_be_seen_is_named(monkeypatch: pytest.MonkeyPatch)
     result = resume(monkeypatch, ward, "--all")
     assert result.exit_code == 2
     assert "you may not get gpuspec-health; ask an admin for this permission" in result.stderr
+
+
+def stopped(mode: str = "Evict") -> Ward:
+    """A row of ten nodes that has stopped: five of them have failed, with a Pod on each."""
+    ward = Ward({"mode": mode})
+    for number in range(10):
+        name = f"n{number}"
+        if number < 5:
+            ward.node(name, bad=LOST, record=record(name)).pod(f"train-{number}", name)
+        else:
+            ward.node(name)
+    return ward.ledger(Ledger(breakers={"v100-16gb": NOW - 90}))
+
+
+COMING = [
+    "Once v100-16gb goes on:",
+    "  v100-16gb, mode Evict: would quarantine 2 nodes, and evict 2 Pods",
+    "    taint 2 nodes gpuspec.preferred.jp/unhealthy:NoSchedule",
+    "    evict ml/train-0, ml/train-1",
+    "  3 failed nodes or devices would wait until there is budget again",
+]
+
+
+@pytest.mark.rule("H4")
+def test_it_says_what_would_come_and_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = stopped()
+    use_ward(monkeypatch, ward)
+    result = run("health", "resume", "v100-16gb")
+    assert result.exit_code == 2
+    assert result.stdout.splitlines() == COMING
+    assert result.stderr == (
+        "nobody to ask: this is no terminal; --yes lets them go on without asking\n"
+    )
+    assert not ward.writes
+
+
+@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("n\n", 2), ("\n", 2)])
+def test_a_person_answers(monkeypatch: pytest.MonkeyPatch, typed: str, code: int) -> None:
+    ward = stopped()
+    use_ward(monkeypatch, ward)
+    monkeypatch.setattr("webhook.cli.health.agreement.is_terminal", lambda: True)
+    arguments = ["health", "resume", "--all"]
+    result = CliRunner().invoke(main, arguments, input=typed, catch_exceptions=False)
+    assert result.exit_code == code
+    assert result.stdout.splitlines()[: len(COMING)] == COMING
+    assert "Is the sensor right, and are they to go on? [y/N]: " in result.stderr
+    assert ("nothing was changed" in result.stderr) is bool(code)
+    assert bool(ward.writes) is not bool(code)
+
+
+@pytest.mark.rule("H6")
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("Observe", ["  v100-16gb, mode Observe: nothing would be done now"]),
+        (
+            "Quarantine",
+            [
+                "  v100-16gb, mode Quarantine: would quarantine 2 nodes, and evict 0 Pods",
+                "    taint 2 nodes gpuspec.preferred.jp/unhealthy:NoSchedule",
+                "  3 failed nodes or devices would wait until there is budget again",
+            ],
+        ),
+    ],
+)
+def test_what_comes_depends_on_the_mode(
+    monkeypatch: pytest.MonkeyPatch, mode: str, said: list[str]
+) -> None:
+    result = resume(monkeypatch, stopped(mode), "v100-16gb")
+    assert result.stdout.splitlines()[1:-1] == said
+
+
+@pytest.mark.rule("H7")
+def test_a_rule_and_whom_it_moves_are_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule takes three steps until somebody is evicted: each is taken beforehand."""
+    ward = Ward({"mode": "Evict"}).node("n1").pod("train-0", "n1")
+    taint = {"key": "gpu.nvidia.com/xid", "effect": "NoSchedule"}
+    ward.put("/apis/resource.k8s.io/v1/resourceslices/s", slice_of("n1", {"gpu-0": [taint]}))
+    ward.put("/apis/resource.k8s.io/v1/namespaces/ml/resourceclaims/c", held("gpu-0", "train-0"))
+    ward.ledger(Ledger(breakers={"v100-16gb": NOW - 90}))
+    result = resume(monkeypatch, ward, "v100-16gb")
+    assert flat(result.stdout) == (
+        "Once v100-16gb goes on: v100-16gb, mode Evict: would quarantine 1 device, and evict 1 Pod "
+        f"place a DeviceTaintRule on {DRIVER}/pool/gpu-0, effect NoSchedule evict ml/train-0 "
+        "v100-16gb goes on; it was stopped for 1m30s"
+    )
+
+
+def held(device: str, pod: str) -> dict[str, Any]:
+    """A claim by which a Pod holds a device of its driver."""
+    result = {"driver": DRIVER, "pool": "pool", "device": device}
+    return {
+        "metadata": {"name": "c", "namespace": "ml"},
+        "status": {
+            "allocation": {"devices": {"results": [result]}},
+            "reservedFor": [{"resource": "pods", "name": pod, "uid": f"uid-{pod}"}],
+        },
+    }
+
+
+def test_while_two_are_stopped_the_other_rows_go_on_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What one row's going on lets go on elsewhere is told, too."""
+    ward = stopped().node("a30-1", "a30-24gb", bad=LOST, record=record("a30-1"))
+    both = {"v100-16gb": NOW - 90, "a100-80gb": NOW - 80}
+    result = resume(monkeypatch, ward.ledger(Ledger(breakers=both)), "a100-80gb")
+    assert result.stdout.splitlines()[1:4] == [
+        "  a100-80gb, mode Evict: nothing would be done now",
+        "  a30-24gb, mode Evict: would quarantine 1 node, and evict 0 Pods",
+        "    taint node a30-1 gpuspec.preferred.jp/unhealthy:NoSchedule",
+    ]
+
+
+def test_a_row_that_stops_while_a_person_thinks_was_not_agreed_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ward = stopped()
+    use_ward(monkeypatch, ward)
+    monkeypatch.setattr("webhook.cli.health.agreement.is_terminal", lambda: True)
+
+    def think(*_: object, **__: object) -> bool:
+        ward.ledger(Ledger(breakers={"v100-16gb": NOW - 90, "a30-24gb": NOW}))
+        return True
+
+    monkeypatch.setattr("click.confirm", think)
+    assert run("health", "resume", "--all").exit_code == 0
+    assert ledger(ward).breakers == {"a30-24gb": NOW}

@@ -15,7 +15,12 @@ from tests.webhook.cli.running import TABLE, answer, run
 from webhook.cli import offers as verb
 from webhook.cli.cluster import ClusterTable
 from webhook.cli.inputs import read_table
+from webhook.health.cases import Case, Verdict
+from webhook.health.records import Record
+from webhook.health.stored import record_text
+from webhook.health.subjects import node_subject
 from webhook.kube.errors import ApiError
+from webhook.terms import VERDICTS_ANNOTATION
 
 _DIGEST = read_table(TABLE).digest
 _MODELS = {"v100-16gb": 8, "v100-32gb": 8, "a30-24gb": 6, "a100-80gb": 4}
@@ -208,6 +213,24 @@ def test_rows_without_nodes(files: list[str]) -> None:
     assert "SPEC" not in builtin
 
 
+@pytest.mark.rule("H11")
+def test_free_devices_that_health_calls_failed_are_named(tmp_path: Path, files: list[str]) -> None:
+    """In Observe nothing keeps Pods away from them, so they are free, and no good."""
+    nodes = _nodes()
+    record = Record("uid", (Case(node_subject("a30-24gb-2"), held=Verdict.FAILED),))
+    (dead,) = (one for one in nodes if one["metadata"]["name"] == "a30-24gb-2")
+    dead["metadata"]["annotations"] = {VERDICTS_ANNOTATION: record_text(record, 0.0)}
+    (tmp_path / "nodes.json").write_text(json.dumps({"kind": "List", "items": nodes}))
+    assert "6 of the free are Failed, as health says, and open to Pods: gpuspec health\n" in _text(
+        *files
+    )
+    assert "a30-24gb: 8 of 12 free, at most 6 on one node (a30-24gb-2), 6 of the free are" in _text(
+        "a30", *files
+    )
+    found = answer(run("offers", "a30", "a100", *files, "-o", "json"))
+    assert [one["failedFree"] for one in found["offers"]] == [6, 0]
+
+
 def test_json(files: list[str]) -> None:
     found = answer(run("offers", "v100-32gb:3", *files, "-o", "json"), code=1)
     assert found == {
@@ -226,6 +249,7 @@ def test_json(files: list[str]) -> None:
                 "candidates": ["v100-32gb"],
                 "total": 16,
                 "free": 2,
+                "failedFree": 0,
                 "largestFree": 2,
                 "node": "v100-32gb-2",
                 "quota": {"requests.nvidia.com/gpu": 3},
@@ -241,6 +265,7 @@ def test_json(files: list[str]) -> None:
                         "candidates": candidates,
                         "total": total,
                         "free": free,
+                        "failedFree": 0,
                         "largestFree": largest,
                         "node": node,
                         "quota": {"requests.nvidia.com/gpu": count},

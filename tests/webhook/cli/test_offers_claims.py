@@ -141,6 +141,7 @@ def test_json_and_every_alternatives_class(files: list[str], tmp_path: Path) -> 
             "candidates": ["v100-32gb", "a30-24gb", "a100-80gb"],
             "total": 36,
             "free": 24,
+            "failedFree": 0,
             "largestFree": 7,
             "node": "v100-32gb-2",
             "quota": {

@@ -156,6 +156,59 @@ Table
     )
 
 
+@pytest.mark.rule("H6")
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            {},
+            {"mode": "Evict"},
+            (
+                "mode Evict acts at once on what has failed already of every row: new Pods are "
+                "kept away and those that are there evicted"
+            ),
+        ),
+        (
+            {"mode": "Quarantine"},
+            {"mode": "Quarantine", "rows": [{"id": "a30-24gb", "mode": "Evict"}]},
+            (
+                "mode Evict acts at once on what has failed already of a30-24gb: new Pods are kept "
+                "away and those that are there evicted"
+            ),
+        ),
+        (
+            {},
+            {"rows": [{"id": one, "mode": "Quarantine"} for one in ("a30-24gb", "a100-80gb")]},
+            (
+                "mode Quarantine acts at once on what has failed already of a30-24gb, a100-80gb: "
+                "new Pods are kept away"
+            ),
+        ),
+        ({"mode": "Evict"}, {"mode": "Quarantine"}, ""),
+        ({}, {"budget": {"percent": 10}}, ""),
+    ],
+)
+def test_a_mode_that_goes_further_acts_at_once(
+    before: Json, after: Json, said: str, write: Write
+) -> None:
+    files = [write(f"{n}.json", _table(health=health)) for n, health in enumerate((before, after))]
+    text = run("table", "diff", *files).stdout
+    note = f"note: {said}; see what that is before: gpuspec health"
+    assert (note in " ".join(text.split())) is bool(said)
+    assert ("note: mode" in text) is bool(said)
+    assert bool(answer(run("table", "diff", *files, "-o", "json"))["actsAtOnce"]) is bool(said)
+
+
+@pytest.mark.rule("H6")
+def test_the_json_of_a_mode_that_goes_further(write: Write) -> None:
+    rows = [{"id": "a30-24gb", "mode": "Evict"}, {"id": "v100-16gb", "mode": "Quarantine"}]
+    new = write("new.json", _table(health={"rows": rows}))
+    assert answer(run("table", "diff", TABLE, new, "-o", "json"))["actsAtOnce"] == [
+        {"mode": "Quarantine", "rows": ["v100-16gb"]},
+        {"mode": "Evict", "rows": ["a30-24gb"]},
+    ]
+
+
 def test_many_rows_that_change_each_in_its_own_way_are_a_few_lines(write: Write) -> None:
     def table(label: str) -> Json:
         rows = [
@@ -340,6 +393,7 @@ def test_json(write: Write) -> None:
         "new": {"name": "pfn", "digest": load_table(json.dumps(new)).digest},
         "worst": "error",
         "settings": [{"field": "preferCheaper", "old": "true", "new": "false"}],
+        "actsAtOnce": [],
         "rows": {
             "added": [],
             "removed": [],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from selection_spec.denial import few
 from selection_spec.health import Mode
@@ -32,19 +33,22 @@ class _Home:
 
 def daemons(seen: Seen) -> Iterator[Finding]:
     """Check who could not come back to a reserved node, or to one that is in quarantine."""
-    policy = seen.table.health
-
-    def quarantined(rows: tuple[Row, ...]) -> frozenset[Taint]:
-        mode = policy.mode_of(row.id for row in rows)
-        return frozenset() if mode is Mode.OBSERVE else frozenset({UNHEALTHY})
-
     if reserved := _homes(seen, _reserved):
         yield _judged(seen, reserved, RESERVED_TAINT, "reserved nodes")
     else:
         yield fine("no node is reserved")
-    # While all is only observed, nothing of health locks anybody out.
-    if sick := _homes(seen, quarantined):
+    if sick := _homes(seen, partial(_quarantined, seen, is_observed=False)):
         yield _judged(seen, sick, UNHEALTHY_TAINT, "nodes that health may taint")
+    if observed := _homes(seen, partial(_quarantined, seen, is_observed=True)):
+        found = _judged(seen, observed, UNHEALTHY_TAINT, "nodes that health only observes")
+        if found.todo:  # while all is only observed nothing locks anybody out: no warning yet
+            yield fine(f"note: {found.what}; before another mode than Observe {found.todo}")
+
+
+def _quarantined(seen: Seen, rows: tuple[Row, ...], *, is_observed: bool) -> frozenset[Taint]:
+    mode = seen.table.health.mode_of(row.id for row in rows)
+    is_wanted = bool(rows) and (mode is Mode.OBSERVE) is is_observed
+    return frozenset({UNHEALTHY} if is_wanted else ())
 
 
 def _reserved(rows: tuple[Row, ...]) -> frozenset[Taint]:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from webhook.advice.health.judged import Judged
+from webhook.advice.health.spending import evictions
 from webhook.health.actions import Action
 from webhook.health.budget import quarantine_limit
 from webhook.health.cases import Case
-from webhook.health.plan import Decision
+from webhook.health.decisions import Decision
 from webhook.health.subjects import Kind, Subject
 from webhook.health.verdicts import recovery_s
 from webhook.inventory.times import written
@@ -25,6 +26,7 @@ def as_json(judged: Judged) -> Json:
         **about_json(judged),
         "rowModes": {row: mode.value for row, mode in sorted(policy.row_modes.items())},
         "subjects": [subject_json(one, judged) for one in judged.reported],
+        "evicted": list(_evicted(judged)),
         "budget": _budget(judged),
         "breakers": [
             {"row": row, "since": written(at)}
@@ -124,6 +126,19 @@ def _action(action: Action) -> Json:
         "pod": None if action.pod is None else action.pod.key,
         "effect": action.effect or None,
     }
+
+
+def _evicted(judged: Judged) -> Iterator[Json]:
+    """Yield what was evicted within the window; a Pod's name while it is still ending."""
+    pods = judged.moment.observed.by_uid
+    for one in evictions(judged):
+        pod = pods.get(one.pod)
+        yield {
+            "namespace": one.namespace,
+            "uid": one.pod,
+            "pod": None if pod is None else pod.name,
+            "at": written(one.at),
+        }
 
 
 def _budget(judged: Judged) -> Json:

@@ -10,8 +10,8 @@ from selection_spec.health import Mode
 from selection_spec.table import Table
 from webhook.advice.health.marks_left import MarksLeft
 from webhook.health.cases import Case, Verdict
+from webhook.health.decisions import Decision
 from webhook.health.moment import Moment
-from webhook.health.plan import Decision
 from webhook.health.records import State
 from webhook.health.step import Step, step
 from webhook.health.subjects import Subject

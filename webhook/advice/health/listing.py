@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from selection_spec.health import Mode
+from webhook.advice.health.folds import Fold, folds, names
 from webhook.advice.health.judged import NO_ROW, Judged
-from webhook.advice.health.phrases import lasting
+from webhook.advice.health.spending import budget, evicted
+from webhook.advice.health.stopped import stopped
 from webhook.advice.health.subject_text import evidence, headline, measures
 from webhook.advice.words import NOTHING, counted, some, wrapped
 from webhook.health.cases import Verdict
-from webhook.health.ledger import Ledger
-from webhook.health.plan import Decision
-from webhook.health.subjects import Kind
+from webhook.health.decisions import Decision
 
 Mark = Callable[[Verdict, str], str]
 """Colours what is said of a subject."""
@@ -23,11 +23,19 @@ _INDENT = " " * _HEAD
 _NODES = 6
 
 
-def listing(judged: Judged, mark: Mark) -> str:
-    """Return the whole report, in lines of 80 columns."""
-    parts = [_head(judged), *_rows(judged, mark), _budget(judged)]
-    parts += [part for part in map("\n".join, (_breakers(judged), _notes(judged))) if part]
-    return "\n\n".join(parts)
+def listing(judged: Judged, mark: Mark, *, show_all: bool = False) -> str:
+    """Return the whole report, in lines of 80 columns.
+
+    Args:
+        judged: What is told of.
+        mark: Colours verdicts.
+        show_all: Whether each subject stands by itself, and no list is cut.
+    """
+    report = _Report(judged, mark, show_all=show_all)
+    parts = [_paragraphs(stopped(judged)), _head(judged), *report.rows()]
+    parts += [_paragraphs(evicted(judged)), _paragraphs(budget(judged))]
+    parts += ["\n".join(_notes(judged)), report.hint]
+    return "\n\n".join(part for part in parts if part)
 
 
 def summary(judged: Judged) -> str:
@@ -36,8 +44,19 @@ def summary(judged: Judged) -> str:
     said = ", ".join(
         f"{verdicts[one]} {one}" for one in (Verdict.FAILED, Verdict.SUSPECT, Verdict.UNKNOWN)
     )
-    stopped = ", ".join(sorted(judged.step.breakers.rows))
-    return f"{said}; stopped: {stopped or NOTHING}"
+    rows = ", ".join(sorted(judged.step.breakers.rows))
+    return f"{said}; stopped: {rows or NOTHING}"
+
+
+def _paragraphs(lines: Iterator[str]) -> str:
+    """Break lines, what follows of each a little further in than it begins."""
+    return "\n".join(map(_paragraph, lines))
+
+
+def _paragraph(line: str) -> str:
+    text = line.lstrip()
+    lead = " " * (len(line) - len(text))
+    return wrapped(text, lead, f"{lead}  ")
 
 
 def _head(judged: Judged) -> str:
@@ -49,70 +68,49 @@ def _head(judged: Judged) -> str:
     return "\n".join((wrapped(where), wrapped(f"mode {policy.mode}{rows}")))
 
 
-def _rows(judged: Judged, mark: Mark) -> Iterator[str]:
-    by_row = judged.by_row
-    if not by_row:
-        yield "Nothing is wrong with any node or device, as far as it is told."
-    for row, decisions in by_row.items():
-        of_row = decisions[0].mode
-        mode = f", mode {of_row}" if of_row is not judged.moment.policy.mode else ""
-        title = "nodes of no row" if row == NO_ROW else row
-        yield "\n".join([f"{title}{mode}", *_subjects(judged, decisions, mark)])
+class _Report:
+    """Writes what is said of each row; knows how much of long lists to show."""
 
+    def __init__(self, judged: Judged, mark: Mark, *, show_all: bool) -> None:
+        self._judged = judged
+        self._mark = mark
+        self._show_all = show_all
+        self._is_folded = False
 
-def _subjects(judged: Judged, decisions: Sequence[Decision], mark: Mark) -> Iterator[str]:
-    for one in decisions:
-        verdict = one.case.verdict
-        head = f"  {verdict:<{_HEAD - 2}}"
-        line = wrapped(headline(one, judged), head, _INDENT)
-        yield mark(verdict, head) + line.removeprefix(head)
-        for said in evidence(one, judged):
+    @property
+    def hint(self) -> str:
+        """How to see each subject by itself; "" where each stands by itself."""
+        return "(--all tells of each by itself)" if self._is_folded else ""
+
+    def rows(self) -> Iterator[str]:
+        """Yield a paragraph a row."""
+        by_row = self._judged.by_row
+        if not by_row:
+            yield "Nothing is wrong with any node or device, as far as it is told."
+        for row, decisions in by_row.items():
+            of_row = decisions[0].mode
+            mode = f", mode {of_row}" if of_row is not self._judged.moment.policy.mode else ""
+            title = "nodes of no row" if row == NO_ROW else row
+            yield "\n".join([f"{title}{mode}", *self._subjects(decisions)])
+
+    def _subjects(self, decisions: Sequence[Decision]) -> Iterator[str]:
+        for fold in folds(decisions, self._judged, show_all=self._show_all):
+            self._is_folded = self._is_folded or len(fold) > 1
+            verdict = fold[0].case.verdict
+            head = f"  {verdict:<{_HEAD - 2}}"
+            line = wrapped(headline(fold, self._judged), head, _INDENT)
+            yield self._mark(verdict, head) + line.removeprefix(head)
+            yield from self._said(fold)
+
+    def _said(self, fold: Fold) -> Iterator[str]:
+        judged = self._judged
+        each = {"at_most": None} if self._show_all else {}
+        if named := names(fold):
+            yield wrapped(named, _INDENT, f"{_INDENT}  ")
+        for said in evidence(fold, judged, **each):
             yield wrapped(said, f"{_INDENT}- ", f"{_INDENT}  ")
-        for said in measures(one, judged):
+        for said in measures(fold, judged, **each):
             yield wrapped(said, _INDENT, f"{_INDENT}  ")
-
-
-def _budget(judged: Judged) -> str:
-    policy, budget = judged.moment.policy, judged.step.budget
-    window = lasting(policy.eviction_window_s)
-    left = max(budget.evictions_left, 0)
-    spent = _by_namespace(budget.ledger)
-    lines = [f"evictions: {left} of {policy.evictions} in {window} are left{spent}"]
-    lines += [_quarantine(judged, row) for row in _touched(judged)]
-    return "\n".join(["Budget, once what is next is done", *(wrapped(f"  {one}") for one in lines)])
-
-
-def _by_namespace(ledger: Ledger) -> str:
-    spent = Counter(one.namespace for one in ledger.evictions)
-    return f" ({', '.join(f'{name} {spent[name]}' for name in sorted(spent))})" if spent else ""
-
-
-def _touched(judged: Judged) -> list[str]:
-    """Return the rows of which something is reported, or quarantined."""
-    nodes = {one.case.subject.node for one in judged.reported}
-    nodes |= {subject.node for subject in judged.step.budget.ledger.quarantined}
-    return sorted({row for node in nodes for row in judged.moment.rows(node)})
-
-
-def _quarantine(judged: Judged, row: str) -> str:
-    observed, budget = judged.moment.observed, judged.step.budget
-    left = [
-        f"{max(budget.left(row, kind), 0)} more of {counted(observed.size(row, kind), name)}"
-        for kind, name in ((Kind.NODE, "node"), (Kind.DRA, "device"))
-        if observed.size(row, kind)
-    ]
-    return f"{row}: {' and '.join(left)} may be quarantined"
-
-
-def _breakers(judged: Judged) -> Iterator[str]:
-    breakers = judged.step.breakers
-    for row, at in sorted(breakers.rows.items()):
-        yield wrapped(
-            f"STOPPED: {row}, for {lasting(judged.now - at)}: too much of it failed within 5 "
-            f"minutes, so the sensor is suspected; look at it, then: gpuspec health resume {row}"
-        )
-    if breakers.stops_all:
-        yield wrapped("Several rows have stopped, so nothing is done about any row.")
 
 
 def _notes(judged: Judged) -> Iterator[str]:

@@ -9,12 +9,12 @@ from webhook.advice.health.health_json import about_json, case_times, named, sub
 from webhook.advice.health.heard import Signal, not_there, signals_of
 from webhook.advice.health.judged import NO_ROW, Judged
 from webhook.advice.health.marks_left import MarksLeft
-from webhook.advice.health.phrases import lasting, since
+from webhook.advice.health.phrases import lasting, seen, since
 from webhook.advice.health.subject_text import evidence, headline, measures
 from webhook.advice.words import NOTHING, counted, wrapped
 from webhook.health.cases import Verdict
+from webhook.health.decisions import Decision
 from webhook.health.holders import holders
-from webhook.health.plan import Decision
 from webhook.health.readings import Grade
 from webhook.health.records import is_reported
 from webhook.health.subjects import node_subject
@@ -126,21 +126,30 @@ def _verdicts(node: NodeFacts, judged: Judged) -> Iterator[str]:
 
 def _subject(one: Decision, judged: Judged) -> Iterator[str]:
     case, policy = one.case, judged.moment.policy
-    yield wrapped(headline(one, judged), f"{case.verdict:<{_HEAD}}", _INDENT)
-    for said in evidence(one, judged, None):
+    yield wrapped(headline((one,), judged), f"{case.verdict:<{_HEAD}}", _INDENT)
+    for said in evidence((one,), judged, None):
         yield wrapped(said, f"{_INDENT}- ", f"{_INDENT}  ")
     if case.held is Verdict.HEALTHY and case.recovered:
         said = f"recovered {lasting(judged.now - case.recovered)} ago"
         yield wrapped(f"{said}; if it turns bad again, {_recovery(one, judged)}", _INDENT)
     elif case.held is not Verdict.HEALTHY:
-        counts = (
-            f"{case.bad} of {policy.bad_observations} bad observations; to recover it takes "
-            f"{policy.good_observations} good ones over {lasting(recovery_s(case, policy))}"
-        )
+        wanted = counted(policy.good_observations, "time")
+        recovering = f"to recover it has to be seen good {wanted} over "
+        counts = f"{_counts(one, judged)}; {recovering}{lasting(recovery_s(case, policy))}"
         yield wrapped(counts, _INDENT, f"{_INDENT}  ")
     if is_reported(case, judged.now):
-        for said in measures(one, judged, None):
+        for said in measures((one,), judged, None):
             yield wrapped(said, _INDENT, f"{_INDENT}  ")
+
+
+def _counts(one: Decision, judged: Judged) -> str:
+    """Return how often it was seen bad of how often that takes to fail it (H3)."""
+    case = one.case
+    if any(evidence.grade is Grade.FATAL for evidence in case.evidence):
+        return "failed at once, by a fatal signal"
+    if not case.bad:
+        return "a warning alone never makes it Failed"
+    return seen(case.bad, judged.moment.policy.bad_observations, "bad")
 
 
 def _recovery(one: Decision, judged: Judged) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from selection_spec.durations import duration_text
 from webhook.advice.words import counted
 from webhook.health.actions import Action, Doing
@@ -28,6 +30,23 @@ def lasting(seconds: float) -> str:
 def since(at: float, now: float) -> str:
     """Return since when something is so: ``for 12m5s``, ``just now``."""
     return f"for {lasting(now - at)}" if now - at >= 1 else "just now"
+
+
+def lasting_each(began: Iterable[float], now: float) -> str:
+    """Return since when several things are so: ``for 5m``, ``for 2m to 5m``, ``just now``."""
+    times = [max(now - at, 0.0) for at in began]
+    least, most = lasting(min(times)), lasting(max(times))
+    if max(times) < 1:
+        return "just now"
+    return f"for {most}" if least == most else f"for {least} to {most}"
+
+
+def seen(count: int, wanted: int, how: str) -> str:
+    """Return how often something was seen of how often it has to be, before that counts."""
+    if count == 1 and wanted > 1:
+        return f"seen {how} once of the {wanted} times that are needed"
+    times = "once" if count == 1 else f"{count} times"
+    return f"seen {how} {times} of the {wanted} that {'is' if wanted == 1 else 'are'} needed"
 
 
 def deed(action: Action) -> str:
@@ -64,11 +83,13 @@ def progress_said(case: Case, moment: Moment, *, is_bad: bool) -> str:
     if is_bad:
         if case.held is Verdict.FAILED:
             return ""
-        return f"{case.bad} of {policy.bad_observations} bad observations"
+        if not case.bad:
+            return "a warning, which alone never makes it Failed"
+        return seen(case.bad, policy.bad_observations, "bad")
     wanted = recovery_s(case, policy)
     passed = moment.now - case.good_since if case.good_since else 0.0
     relapses = f", after {counted(case.relapses, 'relapse')}" if case.relapses else ""
     return (
-        f"recovering: {case.good} of {policy.good_observations} good observations, good for "
-        f"{lasting(passed)} of {lasting(wanted)}{relapses}"
+        f"recovering: {seen(case.good, policy.good_observations, 'good')}, and good for "
+        f"{lasting(passed)} of the {lasting(wanted)} that it takes{relapses}"
     )

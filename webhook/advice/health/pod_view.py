@@ -103,7 +103,7 @@ def _devices(pod: PodFacts, judged: Judged) -> Iterator[str]:
 def _held(pod: PodFacts, subject: Subject) -> str:
     if subject.resource and not subject.device:
         count = pod.devices.get(subject.resource, 0)
-        return f"{count} {subject.resource} of its node; which ones its status does not tell"
+        return f"{count} {subject.resource} of its node; its status does not say which"
     return str(subject)
 
 
@@ -126,33 +126,33 @@ def _fate(pod: PodFacts, judged: Judged) -> Iterator[str]:
         return
     failed = [one for one in subjects if _held_verdict(judged, one) is Verdict.FAILED]
     has = "has" if len(failed) == 1 else "have"
-    yield f"{len(failed)} of these {has} failed:" if failed else "If one of these failed:"
+    yield f"{len(failed)} of these {has} failed, so" if failed else "If one of these failed,"
     given, mode = _permit(pod, judged), judged.moment.mode(pod.node)
+    stays, is_evicted = ("it stays", "it is") if failed else ("it would stay", "it would be")
     if pod.leaves:
         yield f"{_INDENT}it is being deleted already"
     elif not given.is_given:
-        yield f"{_INDENT}it would stay: {given.why}"
+        yield f"{_INDENT}{stays}: {given.why}"
     elif mode is Mode.EVICT:
-        would = "it is" if failed else "it would be"
         yield (
-            f"{_INDENT}{would} evicted once no new Pod can come there, within the budget, and as "
-            "far as PodDisruptionBudgets let it go"
+            f"{_INDENT}{is_evicted} evicted as soon as new Pods are kept away from there, if a "
+            "budget is left and its PodDisruptionBudgets let it go"
         )
     else:
-        yield f"{_INDENT}mode {mode}: it would stay; mode Evict would evict it"
+        yield f"{_INDENT}{stays}, for mode {mode} evicts nobody; mode Evict would evict it"
     for one in failed:
         yield from (f"{_INDENT}{said}" for said in _held_back(one, judged))
     if any(one.resource and not one.device for one in subjects):
         yield (
-            f"{_INDENT}Of the devices of a device plugin only its own status tells which it holds, "
-            "and so far that names none: for a device alone it would stay."
+            f"{_INDENT}But were it a device alone and not the whole node, it would stay: its "
+            "status does not say which devices of the device plugin it holds."
         )
 
 
 def _held_back(subject: Subject, judged: Judged) -> Iterator[str]:
     for decision in judged.step.decisions:
         if decision.case.subject == subject:
-            yield from held_back(decision, judged)
+            yield from held_back((decision,), judged)
 
 
 def _held_verdict(judged: Judged, subject: Subject) -> Verdict:

@@ -127,10 +127,7 @@ class Replica:
             case Doing.UNTAINT:
                 self._tainted.discard(subject.node)
             case Doing.RULE:
-                name = rule_name(subject)
-                selector = subject.driver, subject.pool, subject.device
-                taint = Taint(UNHEALTHY_TAINT, "", action.effect)
-                self._rules[name] = RuleFacts(name, selector, taint, is_ours=True)
+                self._rules[rule_name(subject)] = placed_rule(action)
             case Doing.UNRULE:
                 self._rules.pop(rule_name(subject), None)
             case Doing.EVICT | Doing.REMOVE:
@@ -164,7 +161,7 @@ class Replica:
 
     def _marked(self, node: NodeFacts) -> NodeFacts:
         if node.name in self._tainted:
-            node = replace(node, taints=(*node.taints, UNHEALTHY))
+            node = tainted(node)
         if node.name in self._labelled:
             node = replace(node, labels={**node.labels, HEALTH_LABEL: SUSPECT})
         return node
@@ -177,6 +174,19 @@ def _unmarked(node: NodeFacts) -> NodeFacts:
         labels={key: value for key, value in node.labels.items() if key != HEALTH_LABEL},
         verdicts="",
     )
+
+
+def placed_rule(action: Action) -> RuleFacts:
+    """Return the DeviceTaintRule that an action places."""
+    subject = action.subject
+    selector = subject.driver, subject.pool, subject.device
+    taint = Taint(UNHEALTHY_TAINT, "", action.effect)
+    return RuleFacts(rule_name(subject), selector, taint, is_ours=True)
+
+
+def tainted(node: NodeFacts) -> NodeFacts:
+    """Return a node with our taint."""
+    return replace(node, taints=(*node.taints, UNHEALTHY))
 
 
 def matters(pod: PodFacts) -> bool:

@@ -12,8 +12,8 @@ from webhook.advice.health.replay import Judgement
 from webhook.advice.words import counted, some
 from webhook.health.actions import Doing
 from webhook.health.cases import Case, Mark, Verdict
+from webhook.health.decisions import Decision, HeldBack
 from webhook.health.fences import counted_as
-from webhook.health.plan import Decision, HeldBack
 from webhook.health.records import is_reported
 from webhook.health.subjects import Subject
 

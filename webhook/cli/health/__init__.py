@@ -29,6 +29,7 @@ _VERBS = {
     epilog="""\b
 Examples:
   gpuspec health
+  gpuspec health --all
   gpuspec health -o json
 
 Nothing is changed. What could not be looked at is named on standard error.
@@ -38,6 +39,7 @@ has stopped a row, 2 wrong usage, or no cluster answers.""",
 )
 @installation_options
 @place_options
+@click.option("--all", "show_all", is_flag=True, help="Tell of each by itself, however alike.")
 @output_option("text", "json", "yaml")
 @click.pass_context
 def health(
@@ -47,11 +49,14 @@ def health(
     kubeconfig: Path | None,
     context: str | None,
     output: str,
+    *,
+    show_all: bool,
 ) -> None:
     """Show the nodes and devices that are not healthy, and what is done about it.
 
-    For each the verdict, the evidence, what was done and what would be, and what holds that back;
-    then the budget that is left, and rows that the breaker has stopped.
+    First the rows that the breaker has stopped. Then for each the verdict, the evidence, what was
+    done and what would be, and what holds that back; those that are alike are told of together.
+    Last what was evicted lately, and what is left of the budget.
     """
     if ctx.invoked_subcommand is not None:
         _refuse_options(ctx, ctx.invoked_subcommand)
@@ -60,7 +65,8 @@ def health(
     from webhook.cli.health.overview import overview  # noqa: PLC0415
     from webhook.settings import ClusterPlace  # noqa: PLC0415
 
-    ctx.exit(overview(ClusterPlace(kubeconfig, context), namespace, table_name, output))
+    place = ClusterPlace(kubeconfig, context)
+    ctx.exit(overview(place, namespace, table_name, output, show_all=show_all))
 
 
 def _refuse_options(ctx: click.Context, verb: str) -> None:

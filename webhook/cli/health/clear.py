@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -11,10 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from webhook.advice.health.marks_left import MarksLeft, marks_left
+from webhook.advice.words import wrapped
 from webhook.cli import SETTINGS
 from webhook.cli.cluster import asked, place_options
+from webhook.cli.health.agreement import require_agreement
 from webhook.cli.health.reading import NODES, Marked, Reader
-from webhook.cli.inputs import UnreadableError
+from webhook.health.fences import UNHEALTHY
 from webhook.inventory.facts import Json
 from webhook.settings import ClusterPlace
 from webhook.terms import HEALTH_LABEL, UNHEALTHY_TAINT, VERDICTS_ANNOTATION
@@ -22,8 +23,15 @@ from webhook.terms import HEALTH_LABEL, UNHEALTHY_TAINT, VERDICTS_ANNOTATION
 if TYPE_CHECKING:
     from webhook.kube.cluster import Cluster
 
-_KEPT = "The controller respects this until there is new evidence."
-_FORGOTTEN = "A controller that runs writes down again what it knows."
+_KEPT = (
+    "Removed. The controller respects this until there is new evidence: another signal, the same "
+    "one after the node was good for long enough to recover, or a reboot. To have it act on a node "
+    f"again at once: kubectl taint node NODE {UNHEALTHY}"
+)
+_FORGOTTEN = (
+    "Removed. A controller that runs writes down again what it knows, and that you have removed "
+    "its marks; one that starts after this begins afresh."
+)
 
 
 @click.command(
@@ -77,13 +85,18 @@ def clear(
             return
         for one in found:
             click.echo(str(one))
-        _require_agreement(is_agreed=is_agreed)
+        require_agreement(
+            "Remove all this?",
+            is_agreed=is_agreed,
+            without="removes",
+            refused="nothing was removed",
+        )
         refused = [text for one in found for text in _remove(cluster, one, marked.rules_path)]
     for text in refused:
         click.echo(f"error: {text}", err=True)
     if refused:
         ctx.exit(1)
-    click.echo(f"Removed. {_FORGOTTEN if forgets else _KEPT}", err=True)
+    click.echo(wrapped(_FORGOTTEN if forgets else _KEPT), err=True)
 
 
 def _chosen(marked: Marked, nodes: tuple[str, ...], *, forgets: bool) -> tuple[MarksLeft, ...]:
@@ -97,19 +110,6 @@ def _chosen(marked: Marked, nodes: tuple[str, ...], *, forgets: bool) -> tuple[M
         raise click.UsageError(f"there is no node {', '.join(unknown)}")
     found = marks_left(marked.nodes, marked.devices, marked.rules, forgets=forgets)
     return tuple(one for one in found if not nodes or one.node in nodes)
-
-
-def _require_agreement(*, is_agreed: bool) -> None:
-    if is_agreed:
-        return
-    if not _is_terminal():
-        raise UnreadableError("nobody to ask: this is no terminal; --yes removes without asking")
-    if not click.confirm("Remove all this?", err=True):
-        raise UnreadableError("nothing was removed")
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty()
 
 
 def _remove(cluster: Cluster, marks: MarksLeft, rules_path: str | None) -> Iterator[str]:

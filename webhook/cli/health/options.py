@@ -12,17 +12,6 @@ from webhook.terms import DEFAULT_TABLE
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def namespace_option(function: _Function) -> _Function:
-    """Add ``--namespace``."""
-    return click.option(
-        "--namespace",
-        default="gpuspec-system",
-        show_default=True,
-        metavar="NAME",
-        help="Where gpuspec is installed.",
-    )(function)
-
-
 def installation_options(function: _Function) -> _Function:
     """Add ``--namespace`` and ``--table-name``."""
     function = click.option(
@@ -32,4 +21,10 @@ def installation_options(function: _Function) -> _Function:
         metavar="NAME",
         help="The SelectionTable that the cluster is served by.",
     )(function)
-    return namespace_option(function)
+    return click.option(
+        "--namespace",
+        default="gpuspec-system",
+        show_default=True,
+        metavar="NAME",
+        help="Where gpuspec is installed.",
+    )(function)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from webhook.advice.health.health_json import as_json
-from webhook.advice.health.judged import Judged
 from webhook.advice.health.listing import listing, summary
 from webhook.cli.health.looking import look
 from webhook.cli.outputs import json_text, styled, yaml_text
@@ -20,20 +19,17 @@ _COLOURS = {
 }
 
 
-def overview(place: ClusterPlace, namespace: str, table_name: str, output: str) -> int:
+def overview(
+    place: ClusterPlace, namespace: str, table_name: str, output: str, *, show_all: bool
+) -> int:
     """Print the report and return the exit status."""
     judged = look(place, namespace, table_name).judged
-    show(judged, output)
-    return 1 if judged.is_bad else 0
-
-
-def show(judged: Judged, output: str) -> None:
-    """Print the report as was asked for."""
     if output == "text":
-        click.echo(listing(judged, coloured))
+        click.echo(listing(judged, coloured, show_all=show_all))
         click.echo(f"\n{summary(judged)}", err=True)
     else:
         echo_value(as_json(judged), output)
+    return 1 if judged.is_bad else 0
 
 
 def echo_value(value: object, output: str) -> None:

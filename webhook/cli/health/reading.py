@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from webhook.advice.health.replica import matters
@@ -16,10 +17,11 @@ from webhook.health.stored_ledger import ledger_of
 from webhook.inventory.claim_facts import claim_facts
 from webhook.inventory.daemon_facts import daemon_facts
 from webhook.inventory.facts import Json, NodeFacts, mapping, node_facts
-from webhook.inventory.job_facts import JobFacts, job_facts
+from webhook.inventory.job_facts import JobFacts
 from webhook.inventory.pod_facts import PodFacts, pod_facts
 from webhook.inventory.rule_facts import RuleFacts, rule_facts
 from webhook.inventory.slice_facts import slice_facts
+from webhook.kube.jobs import job_of
 from webhook.terms import (
     CLAIMS_PATH,
     DRA_GROUP,
@@ -98,10 +100,9 @@ class Reader:
         """Read the Jobs of Pods, by uid; those that are gone are left out."""
         found = {}
         for namespace, name, uid in sorted(jobs_needed(tuple(pods))):
-            path = f"/apis/batch/v1/namespaces/{namespace}/jobs/{name}"
-            job = self.object(path, f"whether Job {namespace}/{name} would live on")
-            if job is not None and mapping(job.get("metadata")).get("uid") == uid:
-                found[uid] = job_facts(job)
+            get = partial(self.object, what=f"whether Job {namespace}/{name} would live on")
+            if (job := job_of(get, namespace, name, uid)) is not None:
+                found[uid] = job
         return found
 
     def ledger(self, namespace: str) -> Ledger:

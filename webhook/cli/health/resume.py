@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from webhook.advice.health.foresight import coming
 from webhook.advice.health.phrases import lasting
+from webhook.advice.words import wrapped
 from webhook.cli import SETTINGS
 from webhook.cli.cluster import asked, place_options
-from webhook.cli.health.options import namespace_option
+from webhook.cli.health.agreement import require_agreement
+from webhook.cli.health.looking import look
+from webhook.cli.health.options import installation_options
 from webhook.cli.health.reading import ledger_path, ledger_text_of
 from webhook.cli.inputs import UnreadableError
 from webhook.health.breaker import Breakers
@@ -35,22 +38,27 @@ Examples:
   gpuspec health resume a100-80gb
   gpuspec health resume --all
 
-What failed until now does not stop these rows again; what fails from now on
-may. See first what gpuspec health says of them.
+Shows what the controller would do about these rows, and asks. What failed until
+now does not stop them again; what fails from now on may. Look first whether the
+sensor is right: gpuspec health.
 
-Exit status: 0 fine, 2 wrong usage, a row is not stopped, or no cluster answers.""",
+Exit status: 0 fine, 2 wrong usage, a row is not stopped, it was not agreed to,
+or no cluster answers.""",
 )
 @click.argument("rows", nargs=-1, metavar="[ROW]...")
 @click.option("--all", "every", is_flag=True, help="All rows that are stopped.")
-@namespace_option
+@click.option("--yes", "is_agreed", is_flag=True, help="Let them go on without asking.")
+@installation_options
 @place_options
 def resume(
     rows: tuple[str, ...],
     namespace: str,
+    table_name: str,
     kubeconfig: Path | None,
     context: str | None,
     *,
     every: bool,
+    is_agreed: bool,
 ) -> None:
     """Let rows go on that the breaker has stopped.
 
@@ -59,13 +67,32 @@ def resume(
     """
     if rows and every:
         raise click.UsageError("give either rows or --all")
-    with asked(ClusterPlace(kubeconfig, context)) as cluster:
-        before = _resume(cluster, namespace, rows, every=every)
-    for line in _said(before, rows or tuple(before.breakers), time.time()):
+    place = ClusterPlace(kubeconfig, context)
+    with asked(place) as cluster:
+        _, ledger = _read(cluster, namespace)
+        if not ledger.breakers:
+            click.echo("No row is stopped.")
+            return
+        _require_stopped(rows, ledger, every=every)
+    # What stops while this is looked at was not asked about, and stays.
+    chosen = tuple(sorted(rows or ledger.breakers))
+    judged = look(place, namespace, table_name).judged
+    click.echo(f"Once {' and '.join(chosen)} {'go' if len(chosen) > 1 else 'goes'} on:")
+    for line in coming(judged, frozenset(chosen)):
+        click.echo(wrapped(line, "  ", "    "))
+    require_agreement(
+        "Is the sensor right, and are they to go on?",
+        is_agreed=is_agreed,
+        without="lets them go on",
+        refused="nothing was changed",
+    )
+    with asked(place) as cluster:
+        before = _resume(cluster, namespace, chosen)
+    for line in _said(before, chosen, judged.now):
         click.echo(line)
 
 
-def _resume(cluster: Cluster, namespace: str, rows: tuple[str, ...], *, every: bool) -> Ledger:
+def _resume(cluster: Cluster, namespace: str, rows: tuple[str, ...]) -> Ledger:
     """Write the ledger with these rows going on; return it as it was before."""
     from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see webhook.cli.cluster
 
@@ -75,8 +102,8 @@ def _resume(cluster: Cluster, namespace: str, rows: tuple[str, ...], *, every: b
         found, ledger = _read(cluster, namespace)
         if not ledger.breakers:
             return ledger
-        _require_stopped(rows, ledger, every=every)
-        resumed = ledger.resume(frozenset(rows) or None)
+        _require_stopped(rows, ledger, every=False)
+        resumed = ledger.resume(frozenset(rows))
         data = {**mapping(found.get("data")), LEDGER_FIELD: ledger_text(resumed)}
         try:
             # With the version that was just read: whoever has written since makes this fail.

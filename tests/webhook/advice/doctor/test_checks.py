@@ -607,6 +607,12 @@ SICK_LOCKED_OUT = (
     "gpuspec.preferred.jp/unhealthy: kube-system/driver -> give their templates the toleration "
     "key: gpuspec.preferred.jp/unhealthy, operator: Exists, effect: NoSchedule"
 )
+OBSERVED_LOCKED_OUT = (
+    "fine: note: 1 DaemonSet of nodes that health only observes would not come back to one with "
+    "our taint gpuspec.preferred.jp/unhealthy: kube-system/driver; before another mode than "
+    "Observe give their templates the toleration key: gpuspec.preferred.jp/unhealthy, operator: "
+    "Exists, effect: NoSchedule"
+)
 NONE_RESERVED = "fine: no node is reserved"
 REMOVE = "remove it from default, defaultRequest and max (a max without a default is one)"
 NO_ADDED = "fine: none adds devices"
@@ -767,13 +773,15 @@ LAST = "fine: zz-gpuspec is the last that sees new Pods"
             answer(
                 Topic.DAEMON_SETS, daemon_set("driver", {"key": "gpu-model", "operator": "Exists"})
             ),
-            "fine: no node is reserved",
+            NONE_RESERVED,
+            OBSERVED_LOCKED_OUT,
         ),
         case(
             "daemon-set",
             "daemonSets",
             reserved_under(daemon_set("driver", {"key": "gpu-model", "operator": "Exists"})),
             LOCKED_OUT,
+            OBSERVED_LOCKED_OUT,
         ),
         case(
             "daemon-set-that-tolerates",
@@ -810,6 +818,7 @@ LAST = "fine: zz-gpuspec is the last that sees new Pods"
                 daemon_set("driver", {"key": "gpu-model", "operator": "Exists"}),
             ),
             NONE_RESERVED,
+            OBSERVED_LOCKED_OUT,
         ),
         case(
             "daemon-set-and-a-row-that-is-only-observed",
@@ -819,6 +828,7 @@ LAST = "fine: zz-gpuspec is the last that sees new Pods"
                 daemon_set("driver", {"key": "gpu-model", "operator": "Exists"}),
             ),
             NONE_RESERVED,
+            OBSERVED_LOCKED_OUT,
         ),
         case(
             "daemon-set-that-tolerates-quarantine",
@@ -873,7 +883,7 @@ def test_a_daemon_set_that_a_reserved_row_locks_out_already_is_named() -> None:
     taint = {"key": key, "value": "a30-24gb", "effect": "NoSchedule"}
     world.items(Topic.NODES)[0]["spec"]["taints"].append(taint)
     reserved_under(daemon_set("driver", {"key": "gpu-model", "operator": "Exists"}))(world)
-    assert findings(world, "daemonSets") == [LOCKED_OUT]
+    assert findings(world, "daemonSets") == [LOCKED_OUT, OBSERVED_LOCKED_OUT]
 
 
 @pytest.mark.rule("H7")

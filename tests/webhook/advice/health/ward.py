@@ -208,5 +208,4 @@ def use_ward(monkeypatch: pytest.MonkeyPatch, ward: Ward, now: float = NOW) -> N
     """Let every connection lead to this cluster, at a fixed time."""
     monkeypatch.setattr("webhook.kube.cluster.connect", lambda *_: ward)
     clock = SimpleNamespace(time=lambda: now)
-    for verb in ("looking", "resume"):
-        monkeypatch.setattr(f"webhook.cli.health.{verb}.time", clock)
+    monkeypatch.setattr("webhook.cli.health.looking.time", clock)
