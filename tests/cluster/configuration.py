@@ -19,16 +19,16 @@ def webhook_configuration(port: int, ca_bundle: bytes) -> Json:
 
 
 def table_webhook_configuration(port: int, ca_bundle: bytes) -> Json:
-    """Return the one for SelectionTables with the address and the trust of a service."""
+    """Return the one for SelectionTables and workloads, for a service in the same way."""
     return _pointed("validatingwebhook.yaml", port, ca_bundle)
 
 
 def _pointed(file: str, port: int, ca_bundle: bytes) -> Json:
     configuration: Json = yaml.safe_load((_SHIPPED / file).read_text())
-    (webhook,) = configuration["webhooks"]
-    at = webhook["clientConfig"]["service"]["path"]
-    webhook["clientConfig"] = {
-        "url": f"https://{HOST}:{port}{at}",
-        "caBundle": b64encode(ca_bundle).decode(),
-    }
+    for webhook in configuration["webhooks"]:
+        at = webhook["clientConfig"]["service"]["path"]
+        webhook["clientConfig"] = {
+            "url": f"https://{HOST}:{port}{at}",
+            "caBundle": b64encode(ca_bundle).decode(),
+        }
     return configuration

@@ -73,15 +73,19 @@ def flags(documents: tuple[Document, ...], process: str = "webhook") -> dict[str
 
 def webhook(documents: tuple[Document, ...]) -> Document:
     """The only entry of the mutating webhook configuration."""
-    return _entry(documents, "MutatingWebhookConfiguration")
+    (only,) = one(documents, "MutatingWebhookConfiguration")["webhooks"]
+    found: Document = only
+    return found
 
 
 def validating_webhook(documents: tuple[Document, ...]) -> Document:
-    """The only entry of the validating webhook configuration."""
-    return _entry(documents, "ValidatingWebhookConfiguration")
+    """The entry of the validating webhook configuration that looks at tables."""
+    return entry(documents, "ValidatingWebhookConfiguration", "table")
 
 
-def _entry(documents: tuple[Document, ...], kind: str) -> Document:
-    (only,) = one(documents, kind)["webhooks"]
-    found: Document = only
-    return found
+def entry(documents: tuple[Document, ...], kind: str, name: str) -> Document:
+    """An entry of a webhook configuration, by its name within our domain."""
+    wanted = f"{name}.gpuspec.preferred.jp"
+    (only,) = (found for found in one(documents, kind)["webhooks"] if found["name"] == wanted)
+    result: Document = only
+    return result

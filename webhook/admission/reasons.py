@@ -29,6 +29,7 @@ class Reason(StrEnum):
     GOOD_TABLE = "GoodTable"
     BAD_TABLE = "BadTable"
     TABLE_IN_USE = "TableInUse"
+    GOOD_WORKLOAD = "GoodWorkload"
 
     @property
     def sentence(self) -> str:
@@ -40,7 +41,7 @@ _SENTENCES = {
     Reason.TRANSLATED: "The spec became a resource and a place.",
     Reason.ZERO_REMOVED: "A spec of zero devices was removed (A3).",
     Reason.NO_SPEC: "No container has a key <domain>/gpu-... of this table.",
-    Reason.OTHER_OPERATION: "Not the creation of a Pod (R1).",
+    Reason.OTHER_OPERATION: "Not the creation of a Pod (R1), or nothing new about Pods.",
     Reason.MIRROR_POD: "The kubelet has already started this Pod (N7).",
     Reason.LEFT_AS_IS: "A field has a shape that the API server refuses later (R6).",
     Reason.BAD_KEY: "A key is a misspelt spec (G1, G4).",
@@ -58,6 +59,7 @@ _SENTENCES = {
     Reason.GOOD_TABLE: "The selection table breaks no law.",
     Reason.BAD_TABLE: "The selection table breaks a law, or changes its domain.",
     Reason.TABLE_IN_USE: "The selection table decides for every Pod and may not be deleted.",
+    Reason.GOOD_WORKLOAD: "No Pod of the workload would be refused.",
 }
 
 _BY_RULE = {

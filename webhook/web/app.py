@@ -13,6 +13,7 @@ from webhook.admission.decide import Decision
 from webhook.admission.decide import decide as decide_pod
 from webhook.admission.tables import decide_table
 from webhook.admission.translate import KUEUE
+from webhook.advice.workload_review import decide_workload
 from webhook.snapshot import Snapshot
 from webhook.web.admit import Admit, Decide
 from webhook.web.fast_lane import FastLane
@@ -20,10 +21,15 @@ from webhook.web.probes import router
 from webhook.web.state import WebState
 from webhook.web.status import Refusal, RefusedError, status_body
 
+_PATHS = "/mutate, /validate or /warn"
+
 DecidePod = Callable[[object, Snapshot], Decision]
 
 # Reviews carry no labels of namespaces, so those of Kueue come by a path of their own (C5).
 _decide_queued: DecidePod = partial(decide_pod, context=KUEUE)
+
+# Nor do they say which namespaces want workloads to be refused.
+_decide_workload_strictly: DecidePod = partial(decide_workload, denies=True)
 
 
 def create_app(
@@ -46,6 +52,8 @@ def create_app(
     lanes = {
         "/mutate": Admit(_by_live_table(decide, state), state),
         "/mutate/kueue": Admit(_by_live_table(_decide_queued, state), state),
+        "/warn": Admit(_by_live_table(decide_workload, state), state),
+        "/warn/deny": Admit(_by_live_table(_decide_workload_strictly, state), state),
         # A table of a thousand rows takes long enough to check for Pods to notice.
         "/validate": Admit(partial(decide_table, in_use=table_in_use), state, aside=True),
     }
@@ -77,7 +85,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
     text = {
-        404: f"there is nothing at {request.url.path[:100]}; reviews go to /mutate or /validate",
+        404: f"there is nothing at {request.url.path[:100]}; reviews go to {_PATHS}",
         405: f"{request.method} is not served at {request.url.path}",
     }.get(error.status_code, str(error.detail))
     return _status(error.status_code, text, error.headers)

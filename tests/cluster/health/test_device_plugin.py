@@ -54,18 +54,19 @@ def test_a_device_that_a_kubelet_hands_out_although_it_is_unhealthy_costs_the_no
 
 @pytest.mark.rule("H7", "H8", "H10")
 @ON_NEWEST
-@pytest.mark.parametrize("evict_after", ["0s", "12s"], ids=["after it left", "while it is there"])
-def test_a_node_is_free_again_once_its_kubelet_withholds_the_device(
-    ward: Ward, evict_after: str
-) -> None:
-    ward.begin("Evict", evictAfter=evict_after)
+@pytest.mark.parametrize(
+    "mode", ["Evict", "Quarantine"], ids=["after the Pod left", "while the Pod is there"]
+)
+def test_a_node_is_free_again_once_its_kubelet_withholds_the_device(ward: Ward, mode: str) -> None:
+    ward.begin(mode)
     pods = ward.eight_on(_NODE)
     ward.tell(pods, 0)
     tainted = ward.wait(lambda: ward.taints(_NODE), "the taint")
-    if evict_after == "0s":
+    if mode == "Evict":
         ward.wait(lambda: ward.replaced("web", pods[:1], 8), "the Pod to run elsewhere")
     ward.allocatable(_NODE, 7)
     freed = ward.wait(lambda: not ward.taints(_NODE), "the taint to be gone")
+    ward.use("Evict")
     ward.wait(lambda: ward.replaced("web", pods[:1], 8), "the Pod to run elsewhere")
     print(f"\ntaint {tainted:.1f} s after the Pod was told, gone {freed:.1f} s after withholding")
     ward.stays(lambda: not ward.taints(_NODE), seconds=5)

@@ -264,7 +264,7 @@ class TestRouting:
 
         assert response.status_code == 404
         assert without_reason(response) == refused(
-            404, f"there is nothing at {path}; reviews go to /mutate or /validate"
+            404, f"there is nothing at {path}; reviews go to /mutate, /validate or /warn"
         )
 
 

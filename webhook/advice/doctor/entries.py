@@ -16,6 +16,9 @@ _ANY = "*"
 _HTTPS = 443
 
 QUEUED_PATH: Final = "/mutate/kueue"
+VALIDATING_PATH: Final = "/validate"
+"""Where tables are looked at before they are stored."""
+
 TRANSLATING: Final = ("/mutate", QUEUED_PATH)
 """Where Pods are translated, those that Kueue admits by the first of these."""
 

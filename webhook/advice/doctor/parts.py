@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.advice.doctor.entries import our_entries
+from webhook.advice.doctor.entries import VALIDATING_PATH, our_entries
 from webhook.advice.doctor.findings import Finding, error, fine
 from webhook.advice.doctor.permissions import CONTROLLER, WEBHOOK, component_of
 from webhook.advice.doctor.seen import Seen, Topic
@@ -32,7 +32,7 @@ def deployments(seen: Seen) -> Iterator[Finding]:
 
 def validation(seen: Seen) -> Iterator[Finding]:
     """Check that tables are looked at before they are stored."""
-    ours = our_entries(seen, Topic.VALIDATING)
+    ours = [one for one in our_entries(seen, Topic.VALIDATING) if one.path == VALIDATING_PATH]
     if ours:
         yield fine(f"by {', '.join(dict.fromkeys(entry.configuration for entry in ours))}")
         return

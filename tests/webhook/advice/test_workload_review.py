@@ -1,0 +1,147 @@
+"""What whoever applies a workload is told of its Pods (R4, R8)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import Json, make_row, make_table
+from webhook.admission.reasons import Reason
+from webhook.admission.review import Undecidable
+from webhook.admission.translate import Context, Verdict, translate
+from webhook.advice.workload_review import decide_workload
+from webhook.snapshot import Snapshot
+
+TABLE = make_table(make_row("a30-24gb"), make_row("a100-80gb"))
+SNAPSHOT = Snapshot(TABLE)
+WRONG, RIGHT = "preferred.jp/gpu-a30-32gb", "preferred.jp/gpu-a30-24gb"
+WHY = 'container "main": preferred.jp/gpu-a30-32gb: the largest a30 has 24 GB'
+
+
+def workload(key: str = WRONG, kind: str = "Deployment", **more: Json) -> Json:
+    container = {"name": "main", "image": "x", "resources": {"limits": {key: "1"}}}
+    pod = {"spec": {"containers": [container], **more.get("pod", {})}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": "train", **more.get("metadata", {})},
+        "spec": {"template": pod, **more.get("spec", {})},
+    }
+
+
+def review(new: object, old: object = None, operation: str = "CREATE", **more: object) -> Json:
+    request = {"uid": "u", "operation": operation, "object": new, "oldObject": old, **more}
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+def answer(document: Json, *, denies: bool = False, snapshot: Snapshot = SNAPSHOT) -> Json:
+    response: Json = decide_workload(document, snapshot, denies=denies).answer["response"]
+    return response
+
+
+@pytest.mark.rule("R8")
+def test_it_is_let_in_and_its_fate_is_told() -> None:
+    told = answer(review(workload()))
+    assert told["allowed"] is True
+    (warning,) = told["warnings"]
+    assert warning.startswith(f"its Pods will be refused: {WHY}")
+    assert len(warning) <= 120
+
+
+@pytest.mark.rule("R4")
+def test_where_that_is_wanted_it_is_refused_with_every_reason() -> None:
+    wrong = workload()
+    second = {"name": "side", "image": "x", "resources": {"limits": {"preferred.jp/gpu-A30": "1"}}}
+    wrong["spec"]["template"]["spec"]["containers"].append(second)
+    told = answer(review(wrong), denies=True)
+    assert told["allowed"] is False
+    head, *lines = told["status"]["message"].splitlines()
+    assert head == "its Pods will be refused:"
+    assert any(line.startswith(WHY) for line in lines)
+    assert any("upper-case" in line for line in lines)
+
+
+@pytest.mark.parametrize("denies", [False, True])
+def test_what_is_fine_passes_without_a_word(*, denies: bool) -> None:
+    decision = decide_workload(review(workload(RIGHT)), SNAPSHOT, denies=denies)
+    assert decision.answer["response"] == {"uid": "u", "allowed": True}
+    assert decision.reason is Reason.GOOD_WORKLOAD
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"spec": {"replicas": 5}},
+        {"metadata": {"labels": {"team": "a"}}},
+    ],
+)
+def test_what_leaves_the_pods_alone_is_told_nothing_again(changed: Json) -> None:
+    document = review(workload(**changed), workload(), "UPDATE")
+    decision = decide_workload(document, SNAPSHOT, denies=True)
+    assert decision.answer["response"] == {"uid": "u", "allowed": True}
+    assert decision.reason is Reason.OTHER_OPERATION
+
+
+@pytest.mark.rule("R8")
+def test_a_template_that_is_changed_is_looked_at() -> None:
+    told = answer(review(workload(), workload(RIGHT), "UPDATE"))
+    assert told["warnings"]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        review(None, workload(), "DELETE"),
+        review(workload(), workload(RIGHT), "UPDATE", subResource="scale"),
+        review(workload(), operation="CONNECT"),
+        review(
+            workload(
+                kind="ReplicaSet",
+                metadata={"ownerReferences": [{"kind": "Deployment", "controller": True}]},
+            )
+        ),
+    ],
+    ids=["deleted", "scaled", "connected", "made by a controller"],
+)
+def test_all_else_passes(document: Json) -> None:
+    assert answer(document, denies=True) == {"uid": "u", "allowed": True}
+
+
+@pytest.mark.rule("N8")
+def test_a_daemon_sets_pods_would_be_refused() -> None:
+    told = answer(review(workload(RIGHT, kind="DaemonSet")))
+    assert "DaemonSet" in told["warnings"][0]
+
+
+@pytest.mark.rule("D3", "N3")
+def test_what_only_one_policy_refuses_is_not_told() -> None:
+    """Ten rows and ten terms of its own are too many together; the smallest row's are not."""
+    rows = [
+        make_row(
+            f"gpu{n}-{16 + n}gb", nodes={"matchLabels": {"gpu-model": f"m{n}", f"pool{n}": "x"}}
+        )
+        for n in range(10)
+    ]
+    terms = [{"matchExpressions": [in_zone(f"z{number}")]} for number in range(10)]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    wish = workload("preferred.jp/gpu-any", pod={"affinity": {"nodeAffinity": required}})
+    snapshot = Snapshot(make_table(*rows))
+    pod = wish["spec"]["template"]
+    assert translate(pod, Context(is_template=True), snapshot).verdict is Verdict.DENIED
+    assert answer(review(wish), denies=True, snapshot=snapshot) == {"uid": "u", "allowed": True}
+
+
+def in_zone(zone: str) -> Json:
+    return {"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}
+
+
+def test_a_key_that_does_nothing_is_told() -> None:
+    stray = workload(RIGHT, spec={"volumeClaimTemplates": [{"spec": {"resources": {WRONG: 1}}}]})
+    (warning,) = answer(review(stray))["warnings"]
+    assert warning.startswith(f"{WRONG} does nothing here")
+
+
+@pytest.mark.rule("R6")
+@pytest.mark.parametrize("document", [{}, review("x"), review(None)])
+def test_what_cannot_be_answered_is_told_as_such(document: Json) -> None:
+    with pytest.raises(Undecidable):
+        decide_workload(document, SNAPSHOT)

@@ -1,0 +1,128 @@
+"""From the review of a workload to the answer: what will become of its Pods, told at once.
+
+A workload is let in whatever its Pods are like, as Kubernetes itself does; where the namespace
+wants that, one whose Pods would all be refused is refused itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from selection_spec.errors import Level, Problem
+from webhook.admission import messages
+from webhook.admission.decide import Decision
+from webhook.admission.reasons import Reason, reason_of_rule
+from webhook.admission.review import allowed, bad_request, denied, read_request, text_of
+from webhook.admission.translate import Context, Outcome, Verdict, translate
+from webhook.advice.findings.strays import strays
+from webhook.advice.findings.views import View, views
+from webhook.inventory.facts import mapping, mappings
+from webhook.pods import is_queued
+from webhook.snapshot import Snapshot
+from webhook.terms import MAX_MESSAGE_BYTES
+
+Json = dict[str, Any]
+
+_REFUSED = "its Pods will be refused: "
+
+
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    """What was found in a workload: why its Pods would be refused, and what else is to be told."""
+
+    reason: Reason
+    problems: Sequence[Problem] = ()
+    warnings: Sequence[Problem] = ()
+
+
+def decide_workload(document: object, snapshot: Snapshot, *, denies: bool = False) -> Decision:
+    """Answer an AdmissionReview of an object that has Pod templates; any kind will do.
+
+    Args:
+        document: The review.
+        snapshot: The table, and what is known of its rows.
+        denies: Whether to refuse a workload whose Pods would be refused, and not only to warn.
+
+    Raises:
+        Undecidable: It is no AdmissionReview that can be answered (R6).
+    """
+    uid, request = read_request(document)
+    workload = request.get("object")
+    judgement = _judge(request, workload, snapshot)
+    is_denied = denies and bool(judgement.problems)
+    name = text_of(mapping(mapping(workload).get("metadata")).get("name"))
+    if is_denied:
+        lines = [problem.text() for problem in judgement.problems]
+        message = messages.bounded([f"{_REFUSED}".rstrip(), *lines], MAX_MESSAGE_BYTES)
+        answer = denied(uid, message, messages.warnings(judgement.warnings))
+    else:
+        told = [*map(_as_warning, judgement.problems), *judgement.warnings]
+        answer = allowed(uid, warnings=messages.warnings(told))
+    return Decision(
+        answer=answer,
+        outcome=Verdict.DENIED if is_denied else Verdict.UNCHANGED,
+        reason=judgement.reason,
+        uid=uid,
+        namespace=text_of(request.get("namespace")),
+        name=name,
+        dry_run=request.get("dryRun") is True,
+    )
+
+
+def _judge(request: Json, workload: object, snapshot: Snapshot) -> _Judgement:
+    is_written = request.get("operation") in ("CREATE", "UPDATE") and not request.get("subResource")
+    if not is_written or _is_made_by_another(workload):
+        return _Judgement(Reason.OTHER_OPERATION)
+    if not isinstance(workload, dict):
+        raise bad_request("request.object is no object; send the workload")
+    found = list(views(workload))
+    if [view.pod for view in found] == [view.pod for view in views(request.get("oldObject"))]:
+        # Whoever scales or labels it was told when the template was written.
+        return _Judgement(Reason.OTHER_OPERATION)
+    problems: list[Problem] = []
+    warnings: list[Problem] = []
+    for view in found:
+        outcome = _outcome(view, snapshot)
+        problems += outcome.problems
+        warnings += outcome.warnings
+    warnings += _strays(workload, found, snapshot)
+    reason = reason_of_rule(problems[0].rule) if problems else Reason.GOOD_WORKLOAD
+    return _Judgement(reason, problems, warnings)
+
+
+def _outcome(view: View, snapshot: Snapshot) -> Outcome:
+    """Judge a template as its Pods will be judged, by whichever policy lets them in.
+
+    The number of a PriorityClass is not known before a Pod is made: what only one of the policies
+    refuses, nobody is told of.
+    """
+    is_set = view.kind == "DaemonSet"
+    context = Context(
+        is_template=view.kind != "Pod",
+        daemon_set=view.owner.partition("/")[2] if is_set else None,
+        kueue=is_queued(view.item),
+    )
+    outcome = translate(view.pod, context, snapshot)
+    is_denied = outcome.verdict is Verdict.DENIED
+    if not is_denied or outcome.choice is None or outcome.choice.certain:
+        return outcome
+    other = translate(view.pod, replace(context, policy=outcome.choice.policy.other), snapshot)
+    return outcome if other.verdict is Verdict.DENIED else other
+
+
+def _strays(workload: Json, found: Sequence[View], snapshot: Snapshot) -> Iterator[Problem]:
+    for spot in strays(workload, found, snapshot.table):
+        if spot.rule.level is not Level.NOTE:
+            yield Problem(spot.message, hint=spot.hint, level=Level.WARNING)
+
+
+def _as_warning(problem: Problem) -> Problem:
+    return replace(problem, message=f"{_REFUSED}{problem.message}", level=Level.WARNING)
+
+
+def _is_made_by_another(workload: object) -> bool:
+    """Tell whether a controller made it, of an object about which people were told already."""
+    owners = mapping(mapping(workload).get("metadata")).get("ownerReferences")
+    return any(one.get("controller") is True for one in mappings(owners))
