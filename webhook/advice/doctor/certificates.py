@@ -87,11 +87,11 @@ def _bundles(configured: Sequence[Entry]) -> Iterator[Finding]:
         elif not authorities:
             yield error(f"caBundle of {_called(entry)} holds no certificate", "remove the field")
         else:
-            trusted[_called(entry)] = {one.fingerprint(hashes.SHA256()) for one in authorities}
+            trusted[entry.name] = {one.fingerprint(hashes.SHA256()) for one in authorities}
     sets = list(trusted.values())
     if any(one != sets[0] for one in sets):
         yield warning(
-            f"{' and '.join(trusted)} do not trust the same authorities",
+            f"webhooks {', '.join(trusted)} do not trust the same authorities",
             "a rotation passes through this for some seconds; ask again",
         )
 

@@ -29,10 +29,11 @@ HEAL = (
     "delete the Secret and the controller makes a new one; with cert-manager, see its Certificate"
 )
 ENDS = "fine: the serving certificate ends in 89 days"
-GPU, TABLE = "webhook gpu.gpuspec.preferred.jp", "webhook table.gpuspec.preferred.jp"
+ENTRIES = [f"{name}.gpuspec.preferred.jp" for name in ("gpu", "table", "warn", "deny")]
+GPU = f"webhook {ENTRIES[0]}"
 DIFFERENT = (
-    f"warning: {GPU} and {TABLE} do not trust the same authorities -> a rotation passes through "
-    "this for some seconds; ask again"
+    f"warning: webhooks {', '.join(ENTRIES)} do not trust the same authorities -> a rotation "
+    "passes through this for some seconds; ask again"
 )
 UNTRUSTED = (
     f"error: caBundle of {GPU} has no authority that signed the serving certificate: the API "
@@ -47,7 +48,9 @@ def world() -> World:
 
 
 def trust(world: World, pem: bytes, topic: Topic = Topic.MUTATING) -> None:
-    world.entry(topic)["clientConfig"]["caBundle"] = encoded(pem)
+    """Have every entry of our configuration trust an authority, as the controller does."""
+    for entry in world.only(topic)["webhooks"]:
+        entry["clientConfig"]["caBundle"] = encoded(pem)
 
 
 def store(world: World, pair: KeyPair) -> None:
@@ -75,7 +78,7 @@ def test_an_authority_that_has_ended_verifies_nothing(world: World) -> None:
         trust(world, old.certificate, topic)
     ended, *untrusted = findings(world, "certificate")
     assert ended == f"error: the serving certificate ended at 2026-05-31 12:00 UTC -> {HEAL}"
-    assert untrusted == [UNTRUSTED, UNTRUSTED.replace(GPU, TABLE)]
+    assert untrusted == [UNTRUSTED.replace(ENTRIES[0], one) for one in ENTRIES]
 
 
 @pytest.mark.parametrize(
