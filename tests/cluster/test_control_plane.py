@@ -22,6 +22,7 @@ from tests.cluster.fleet import GPU, MODEL_LABEL, load_fixture, model_taint
 from tests.cluster.nodes import NODES, is_usable
 from tests.cluster.pods import create_pod, events_about, pod, wait_decided, wait_running
 from tests.cluster.processes import ProcessError
+from tests.cluster.versions import ON_NEWEST
 
 ROOT = Path(__file__).parents[2]
 
@@ -108,6 +109,7 @@ def test_kubectl_talks_to_it(cluster: ControlPlane, namespace: str) -> None:
     assert "NotFound" in cluster.kubectl.run("get", "pod", "nobody", "-n", namespace).stderr
 
 
+@ON_NEWEST
 def test_an_api_server_can_crash_freeze_and_come_back(kubernetes: str, tmp_path: Path) -> None:
     with ControlPlane.start(kubernetes, workdir=tmp_path) as control_plane:
         process = control_plane.processes["kube-apiserver"]
@@ -131,6 +133,7 @@ def impatient(control_plane: ControlPlane) -> Api:
     return Api(control_plane.server, token=ADMIN_TOKEN, ca_file=control_plane.ca_file, timeout=4)
 
 
+@ON_NEWEST
 def test_options_reach_the_programs(kubernetes: str) -> None:
     options = Options(
         service_cidr="127.9.0.0/24",
@@ -148,6 +151,7 @@ def test_options_reach_the_programs(kubernetes: str) -> None:
     assert not control_plane.workdir.exists()
 
 
+@ON_NEWEST
 def test_a_failed_start_shows_the_program_and_its_log(kubernetes: str, tmp_path: Path) -> None:
     options = Options(extra_flags={"kube-scheduler": ["--no-such-flag"]})
     with pytest.raises(ProcessError) as failed:
@@ -158,6 +162,7 @@ def test_a_failed_start_shows_the_program_and_its_log(kubernetes: str, tmp_path:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@ON_NEWEST
 def test_programs_of_a_named_folder_run_and_die_with_their_parent(
     kubernetes: str, tmp_path: Path
 ) -> None:

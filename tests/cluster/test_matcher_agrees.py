@@ -16,7 +16,10 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.generated import generated_nodes, generated_pod
 from tests.cluster.namespaces import create_namespace
 from tests.cluster.pods import create_pod, wait_decided
+from tests.cluster.versions import ON_NEWEST
 from tests.matcher import admitting_nodes
+
+pytestmark = ON_NEWEST
 
 SEED = 20260
 NODES = 40

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sysconfig
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,21 @@ def build(folder: Path) -> tuple[Document, ...]:
     )
     assert (done.returncode, done.stderr) == (0, "")
     return tuple(yaml.safe_load_all(done.stdout))
+
+
+@cache
+def with_component(component: str) -> tuple[Document, ...]:
+    """The default overlay with a component, as an admin's own overlay has it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        kustomization = {
+            "apiVersion": "kustomize.config.k8s.io/v1beta1",
+            "kind": "Kustomization",
+            "resources": [os.path.relpath(MANIFESTS / "overlays/default", folder)],
+            "components": [os.path.relpath(MANIFESTS / "components" / component, folder)],
+        }
+        (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+        return build(folder)
 
 
 def one(documents: tuple[Document, ...], kind: str, name: str | None = None) -> Document:

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
-import yaml
 
-from tests.contract.kustomize import MANIFESTS, Document, build, built, one, webhook
+from tests.contract.kustomize import Document, built, one, webhook, with_component
 
 LABEL = "gpuspec.preferred.jp/kueue"
 
 
 @pytest.fixture(scope="module")
-def with_kueue(tmp_path_factory: pytest.TempPathFactory) -> tuple[Document, ...]:
-    """The default overlay with the component, as an admin's own overlay has it."""
-    folder = tmp_path_factory.mktemp("overlay")
-    kustomization = {
-        "apiVersion": "kustomize.config.k8s.io/v1beta1",
-        "kind": "Kustomization",
-        "resources": [_from(folder, "overlays/default")],
-        "components": [_from(folder, "components/kueue")],
-    }
-    (folder / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
-    return build(folder)
-
-
-def _from(folder: Path, manifests: str) -> str:
-    return os.path.relpath(MANIFESTS / manifests, folder.resolve())
+def with_kueue() -> tuple[Document, ...]:
+    return with_component("kueue")
 
 
 def _without(document: Document, *fields: str) -> Document:

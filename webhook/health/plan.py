@@ -93,13 +93,25 @@ class Planner:
         fence = fencing(case, self._observed)
         found = Decision(look, mode, fence, self._stays.holders(case))
         if not look.is_bad:
-            why = HeldBack.UNKNOWN if case.is_blind else HeldBack.RECOVERING
-            return replace(found, held_back=why)
+            return self._resting(found)
         if self._breakers.stops(self._moment.rows(case.subject.node)):
             return replace(found, held_back=HeldBack.BREAKER)
         if case.is_waived and not fence.is_in_place:
             return replace(found, held_back=HeldBack.WAIVED)
         return self._evicting(self._fencing(found))
+
+    def _resting(self, found: Decision) -> Decision:
+        """Do nothing about what is not bad, or not to be judged, at this moment.
+
+        Only a taint of ours makes way all the same for whoever keeps Pods from the device by now:
+        once its Pod has left, nobody tells of a device that a kubelet withholds.
+        """
+        case, fence = found.case, found.fence
+        why = HeldBack.UNKNOWN if case.is_blind else HeldBack.RECOVERING
+        resting = replace(found, held_back=why)
+        is_kept = fence is not None and fence.is_in_place and fence.mark is Mark.NONE
+        is_fresh = self._observed.nodes[case.subject.node].ready
+        return self._relieving(resting) if is_kept and is_fresh else resting
 
     def _fencing(self, found: Decision) -> Decision:
         """Add the mark that keeps new Pods away, where one is needed and allowed."""

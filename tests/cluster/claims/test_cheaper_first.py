@@ -25,6 +25,9 @@ from tests.cluster.product.test_cheaper_first import (
     count_by_step,
 )
 from tests.cluster.product.workloads import create_workload, wait_pods, workload
+from tests.cluster.versions import ON_NEWEST
+
+pytestmark = ON_NEWEST
 
 REPLICAS = 120
 

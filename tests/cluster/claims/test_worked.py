@@ -19,7 +19,10 @@ from tests.cluster.product.installation import WEBHOOK
 from tests.cluster.product.places import cordoned, fresh_namespace, in_parallel, nodes_of
 from tests.cluster.product.priorities import HIGH
 from tests.cluster.product.test_worked_candidates import DENIED, LOW, MODELS, bodies, wanted
+from tests.cluster.versions import ON_NEWEST
 from webhook.terms import REQUEST_ANNOTATION
+
+pytestmark = ON_NEWEST
 
 
 @pytest.mark.rule("D2", "D4", "D5", "C1", "C2", "C4", "N6")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import yaml
@@ -50,9 +50,13 @@ def _is_served(api: Api) -> bool:
 
 
 @contextmanager
-def validated(api: Api, service: Service) -> Iterator[None]:
-    """A time in which the shipped configuration has the service validate them."""
-    configuration = table_webhook_configuration(service.port, service.ca_bundle)
+def validated(
+    api: Api,
+    service: Service,
+    make: Callable[[int, bytes], Json] = table_webhook_configuration,
+) -> Iterator[None]:
+    """A time in which the shipped configuration has the service validate them, and workloads."""
+    configuration = make(service.port, service.ca_bundle)
     api.create(_CONFIGURATIONS, configuration)
     try:
         _wait_validated(api, wanted=True)

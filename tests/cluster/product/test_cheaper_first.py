@@ -17,6 +17,9 @@ from tests.cluster.pods import node_of
 from tests.cluster.product.installation import Installation
 from tests.cluster.product.places import in_parallel
 from tests.cluster.product.workloads import create_workload, wait_pods, workload, workload_path
+from tests.cluster.versions import ON_NEWEST
+
+pytestmark = ON_NEWEST
 
 LABEL = "example.com/step"
 STEPS = ("first", "second", "third", "fourth")

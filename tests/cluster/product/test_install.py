@@ -12,7 +12,10 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.fleet import small_fleet
 from tests.cluster.product.installation import EXAMPLE_TABLE, KEY, MANIFESTS
 from tests.cluster.product.shipped import CONFIGURATIONS, NAMESPACE, Shipped
+from tests.cluster.versions import ON_NEWEST
 from webhook.terms import TABLES_PATH
+
+pytestmark = ON_NEWEST
 
 HOW = pytest.mark.parametrize("how", [("--server-side",), ()], ids=["server-side", "client-side"])
 DEPLOYMENTS = ("gpuspec-webhook", "gpuspec-controller")

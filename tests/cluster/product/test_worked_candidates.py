@@ -15,8 +15,9 @@ from tests.cluster.pods import create_pod
 from tests.cluster.product.installation import WEBHOOK
 from tests.cluster.product.places import cordoned, fresh_namespace, full, in_parallel, wait_placed
 from tests.cluster.product.priorities import HIGH
+from tests.cluster.versions import ON_NEWEST
 
-pytestmark = pytest.mark.usefixtures("webhook")
+pytestmark = [ON_NEWEST, pytest.mark.usefixtures("webhook")]
 
 V100_16, V100_32, A30, A100 = MODELS = ("v100-16gb", "v100-32gb", "a30-24gb", "a100-80gb")
 """Cheapest first."""

@@ -10,6 +10,7 @@ import yaml
 
 from tests.builders import Json
 from tests.cluster.api import path
+from tests.cluster.configuration import custom_workloads_configuration
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.product import tables
 from tests.cluster.product.installation import Installation
@@ -23,8 +24,39 @@ TOLD = f"Warning: its Pods will be refused: {WHY}"
 @pytest.fixture(scope="module", autouse=True)
 def reviewed(cluster: ControlPlane, webhook: Installation) -> Iterator[None]:
     """A time in which workloads are looked at as shipped."""
-    with tables.defined(cluster.api), tables.validated(cluster.api, webhook.service):
+    service = webhook.service
+    with (
+        tables.defined(cluster.api),
+        tables.validated(cluster.api, service, custom_workloads_configuration),
+    ):
         yield
+
+
+@pytest.fixture
+def pytorch_jobs(cluster: ControlPlane) -> Iterator[None]:
+    """A time in which the cluster knows PyTorchJobs, of whatever content."""
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything}}},
+    }
+    names = {"plural": "pytorchjobs", "singular": "pytorchjob", "kind": "PyTorchJob"}
+    spec = {"group": "kubeflow.org", "scope": "Namespaced", "names": names, "versions": [version]}
+    definitions = path("apiextensions.k8s.io/v1", "customresourcedefinitions")
+    cluster.api.create(
+        definitions, {"metadata": {"name": "pytorchjobs.kubeflow.org"}, "spec": spec}
+    )
+    at = f"{definitions}/pytorchjobs.kubeflow.org"
+    cluster.api.wait_for(at, _is_established, what="PyTorchJobs")
+    yield
+    cluster.api.delete(at)
+
+
+def _is_established(definition: Json) -> bool:
+    conditions = definition.get("status", {}).get("conditions", [])
+    return any((one["type"], one["status"]) == ("Established", "True") for one in conditions)
 
 
 def template(key: str = WRONG, **metadata: object) -> Json:
@@ -78,6 +110,25 @@ def test_the_terminal_tells_it_where_a_workload_is_applied(
     again = apply(cluster, namespace, workload(kind))
     assert (again.returncode, again.stderr) == (0, "")
     assert "unchanged" in again.stdout
+
+
+@pytest.mark.rule("R8")
+@pytest.mark.usefixtures("pytorch_jobs")
+def test_a_custom_kinds_pods_are_found_where_they_stand(
+    cluster: ControlPlane, namespace: str
+) -> None:
+    body: Json = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "fit"},
+        "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 2, "template": template()}}},
+    }
+    done = apply(cluster, namespace, body)
+    assert (done.returncode, done.stderr.startswith(TOLD)) == (0, True), done.stderr
+    choose(cluster, namespace, "deny")
+    body["metadata"]["name"] = "fit-2"
+    done = apply(cluster, namespace, body)
+    assert (done.returncode, WHY in done.stderr) == (1, True), done.stderr
 
 
 @pytest.mark.rule("N8")

@@ -151,6 +151,19 @@ def test_a_kubelet_that_withholds_the_device_later_takes_the_place_of_our_taint(
     assert free.observing(9).step().state.ledger.quarantined == {}
 
 
+@pytest.mark.rule("H3", "H7")
+@pytest.mark.parametrize(("ready", "actions"), [("True", ["untaint n1"]), ("Unknown", [])])
+def test_our_taint_makes_way_also_once_nobody_tells_of_the_device(
+    ready: str, actions: list[str]
+) -> None:
+    """Its Pod has left, so that its case is blind; stale counts are no reason."""
+    tainted = World([node()], [unhealthy()]).observing(2).after(nodes=[node(taints=[TAINT])])
+    left = tainted.after(pods=[])
+    assert done(left.step()) == []
+    withheld = replace(left, nodes=[node(allocatable=7, taints=[TAINT], ready=ready)])
+    assert done(withheld.step()) == actions
+
+
 @pytest.mark.rule("H7")
 def test_a_node_whose_kubelet_hands_the_device_out_again_is_tainted_again() -> None:
     tainted = World([node()], [unhealthy()]).observing(2).after(nodes=[node(taints=[TAINT])])
