@@ -54,12 +54,11 @@ class Tool:
 
 
 def as_sarif(report: Report, tool: Tool) -> str:
-    """Return a log of one run, what is suppressed marked as such.
+    """Return a log of one run, without what is suppressed.
 
-    GitHub's code scanning shows suppressed results like any others (it reads no suppressions), so
-    what goes there is better a report without them.
+    SARIF could mark that as such, but GitHub's code scanning shows it like anything else.
     """
-    listed = {one.id: one for one in (*(found.rule for found in report.findings), *tool.rules)}
+    listed = {one.id: one for one in (*(found.rule for found in report.told), *tool.rules)}
     ids = sorted(listed)
     driver: Json = {"name": _NAME, "version": tool.version}
     if tool.information_uri:
@@ -68,7 +67,7 @@ def as_sarif(report: Report, tool: Tool) -> str:
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": _results(report.findings, ids),
+        "results": _results(report.told, ids),
     }
     return json_text({"$schema": SCHEMA, "version": _VERSION, "runs": [run]})
 
@@ -111,16 +110,11 @@ def _result(one: Finding, rule: int, fingerprint: str) -> Json:
         "message": {"text": one_line(one.text)},
         "locations": [_location(one.place)],
         "partialFingerprints": {_OF_FINDING: fingerprint},
-        "suppressions": [],
     }
     if not one.place.line:
         result["partialFingerprints"][_OF_LINE] = fingerprint
     if one.fix:
         result["fixes"] = [_fix(one.fix, one.place)]
-    if one.suppressed:
-        result["suppressions"] = [
-            {"kind": "inSource", "justification": one_line(one.suppressed)},
-        ]
     return result
 
 

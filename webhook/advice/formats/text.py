@@ -45,7 +45,7 @@ def finding_lines(one: Finding, colour: Colour = plain) -> Iterator[str]:
     yield f"{place}: {colour(one.level, kind)} {text}"
     if one.source.strip():
         yield from _source(one, colour)
-    if one.hint:
+    if one.hint.strip():
         yield _wrapped(one.hint, f"{_BESIDE_ADVICE}help: ")
     if one.semantics:
         yield _wrapped(one.semantics, f"{_BESIDE_ADVICE}rule ")
