@@ -11,6 +11,7 @@ from selection_spec.health import HealthPolicy
 from webhook.health.ledger import Eviction, Ledger
 from webhook.health.observed import Observed
 from webhook.health.subjects import Kind, Subject
+from webhook.inventory.pod_facts import PodFacts
 
 
 class Spent(Enum):
@@ -55,9 +56,16 @@ class Budget:
             evictions=tuple(self._evictions.values()),
         )
 
-    def copy(self) -> Budget:
-        """Return the same budget, to be counted down apart."""
-        return Budget(self.ledger, self._observed, self._policy)
+    def imagined(self) -> Budget:
+        """Return what is left for who only looks: all evictions, which others spend meanwhile."""
+        return Budget(replace(self.ledger, evictions=()), self._observed, self._policy)
+
+    def evicted(self, node: str, owner: str) -> float | None:
+        """Return when a Pod of an owner was last evicted from a node; None if none was lately."""
+        times = (
+            one.at for one in self._evictions.values() if (one.node, one.owner) == (node, owner)
+        )
+        return max(times, default=None)
 
     def quarantined_at(self, subject: Subject) -> float | None:
         """Return since when a subject is quarantined, in seconds since 1970; None if it is not."""
@@ -73,15 +81,16 @@ class Budget:
         self._count(subject)
         return None
 
-    def evict(self, pod: str, namespace: str, now: float) -> Spent | None:
+    def evict(self, pod: PodFacts, now: float) -> Spent | None:
         """Take one eviction, unless it was taken already; return what is spent, if anything."""
-        if pod in self._evictions:
+        namespace = pod.namespace
+        if pod.uid in self._evictions:
             return None
         if self.evictions_left <= 0:
             return Spent.WINDOW
         if self._namespaces[namespace] >= self._policy.evictions_per_namespace:
             return Spent.NAMESPACE
-        self._evictions[pod] = Eviction(pod, namespace, now)
+        self._evictions[pod.uid] = Eviction(pod.uid, namespace, now, pod.node, pod.owner.uid)
         self._namespaces[namespace] += 1
         return None
 

@@ -29,7 +29,7 @@ class Fence(StrEnum):
 
     TAINT = "node taint"
     RULE = "DeviceTaintRule"
-    DRIVER = "its driver's own taint"
+    DRIVER = "its driver, which taints or no longer offers it"
     KUBELET = "its kubelet, which withholds it"
 
 
@@ -52,24 +52,18 @@ def fencing(case: Case, observed: Observed) -> Fencing:
     """Return how a failed subject is kept from new Pods, or is to be.
 
     The smallest thing that does: a device where that can be told to the scheduler, else its node.
-    A kubelet or a driver that keeps Pods off a device takes the place of a node's taint that was
-    placed before it did.
+    Whoever keeps Pods off the device alone takes the place of a node's taint that was placed before
+    anybody did.
     """
     subject = case.subject
     node = observed.nodes[subject.node]
     if (by := _by_others(case, observed)) is not None:
         return Fencing(by, is_in_place=True)
-    if is_tainted(node):
-        by_rule = case.mark is Mark.RULE or (
-            case.mark is Mark.NONE and subject.kind is Kind.DRA and observed.rules is not None
-        )
-        if not by_rule:
-            return Fencing(Fence.TAINT, is_in_place=True, mark=Mark.TAINT)
-    if case.mark is Mark.TAINT:
-        return Fencing(Fence.TAINT, is_in_place=is_tainted(node), mark=Mark.TAINT)
-    if subject.kind is Kind.DRA:
-        return _of_device(case, observed)
-    return Fencing(Fence.TAINT, is_in_place=False, mark=Mark.TAINT)
+    if subject.kind is Kind.DRA and observed.rules is not None:
+        rule = rule_of(subject, observed)
+        is_in_place = rule is not None and rule.taint.effect == NO_SCHEDULE
+        return Fencing(Fence.RULE, is_in_place=is_in_place, mark=Mark.RULE)
+    return Fencing(Fence.TAINT, is_in_place=is_tainted(node), mark=Mark.TAINT)
 
 
 def _by_others(case: Case, observed: Observed) -> Fence | None:
@@ -78,6 +72,8 @@ def _by_others(case: Case, observed: Observed) -> Fence | None:
     match subject.kind:
         case Kind.PLUGIN if _is_withheld(case, observed):
             return Fence.KUBELET
+        case Kind.DRA if observed.devices.is_gone(subject):
+            return Fence.DRIVER
         case Kind.DRA if observed.rules is None:
             key = subject.driver, subject.pool, subject.device
             is_tainted_ = any(map(keeps_pods_away, observed.devices.tainted.get(key, ())))
@@ -125,13 +121,3 @@ def rule_of(subject: Subject, observed: Observed) -> RuleFacts | None:
 def counted_as(subject: Subject, mark: Mark) -> Subject:
     """Return what a mark quarantines, and what counts against the budget (H4)."""
     return subject if mark is Mark.RULE else node_subject(subject.node)
-
-
-def _of_device(case: Case, observed: Observed) -> Fencing:
-    subject = case.subject
-    if observed.rules is not None:
-        rule = rule_of(subject, observed)
-        is_in_place = rule is not None and rule.taint.effect == NO_SCHEDULE
-        return Fencing(Fence.RULE, is_in_place=is_in_place, mark=Mark.RULE)
-    node = observed.nodes[subject.node]
-    return Fencing(Fence.TAINT, is_in_place=is_tainted(node), mark=Mark.TAINT)

@@ -41,6 +41,7 @@ def _names(pod: PodFacts, subject: Subject) -> bool:
 
 
 def _has_devices(pod: PodFacts, observed: Observed) -> bool:
-    return bool(
-        not observed.resources.isdisjoint(pod.devices) or observed.holdings.devices.get(pod.uid)
-    )
+    """Tell whether a Pod has GPUs there: other drivers' devices are none."""
+    drivers, claimed = observed.drivers, observed.holdings.devices.get(pod.uid, ())
+    by_claim = any(not drivers or driver in drivers for driver, _, _ in claimed)
+    return by_claim or not observed.resources.isdisjoint(pod.devices)

@@ -14,11 +14,21 @@ ASKED: Final = -1.0
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """An eviction that was decided upon; ``at`` is in seconds since 1970."""
+    """An eviction that was decided upon.
+
+    Attributes:
+        pod: The Pod's uid.
+        namespace: Its namespace.
+        at: In seconds since 1970.
+        node: Where it was.
+        owner: The uid of what made it.
+    """
 
     pod: str
     namespace: str
     at: float
+    node: str = ""
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,9 +47,13 @@ class Devices:
                     self.tainted[key] = device.taints
 
     def is_gone(self, subject: Subject) -> bool:
-        """Tell whether a device's driver no longer offers it, though all of its pool is there."""
+        """Tell whether a device's driver no longer offers it, though it offers what else it has.
+
+        A driver without anything on the node is being restarted, or gone: nobody can tell.
+        """
         key = subject.driver, subject.pool, subject.device
-        return key not in self.nodes and key[:2] in self.pools
+        is_there = key[:2] in self.pools or (subject.node, subject.driver) in self.counts
+        return bool(subject.driver) and key not in self.nodes and is_there
 
     def subject(self, key: DeviceKey) -> Subject | None:
         """Return a device as a subject; None where it is on no node."""
@@ -58,19 +62,26 @@ class Devices:
 
 
 class Holdings:
-    """Who holds which device by a claim, to be looked up in."""
+    """Who holds which device by a claim, to be looked up in.
+
+    ``tolerations`` has the taints that the claim puts up with on a device, by the Pod's uid and the
+    device; ``lasting`` the same pairs where the claim was not made for that Pod, and outlives it.
+    """
 
     def __init__(self, claims: Iterable[ClaimFacts] = ()) -> None:
         self.pods: dict[DeviceKey, list[str]] = defaultdict(list)
         self.devices: dict[str, list[DeviceKey]] = defaultdict(list)
-        self.tolerations: dict[str, tuple[Toleration, ...]] = {}
+        self.tolerations: dict[tuple[str, DeviceKey], tuple[Toleration, ...]] = {}
+        self.lasting: set[tuple[str, DeviceKey]] = set()
         for claim in claims:
             for key in claim.devices:
                 self.pods[key] += claim.pods
             for uid in claim.pods:
                 self.devices[uid] += claim.devices
-                if claim.tolerations:
-                    self.tolerations[uid] = self.tolerations.get(uid, ()) + claim.tolerations
+                for key, tolerations in claim.tolerations:
+                    self.tolerations[uid, key] = tolerations
+                if not claim.is_of_pod:
+                    self.lasting.update((uid, key) for key in claim.devices)
 
 
 @dataclass(frozen=True)

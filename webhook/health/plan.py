@@ -20,6 +20,7 @@ from webhook.health.fences import (
     NO_SCHEDULE,
     UNHEALTHY,
     Fence,
+    Fencing,
     counted_as,
     fencing,
     rule_of,
@@ -35,6 +36,9 @@ from webhook.inventory.pod_facts import PodFacts
 
 # Dead Pods that are removed for one subject at a time.
 _DEAD = 50
+
+# A mark that could not be taken back is tried to be for so long before that is noted anew.
+_TRIED_FOR_S = 60.0
 
 # Marks that are placed in one step; others have their turn in the next ones.
 _MARKS = 100
@@ -55,7 +59,7 @@ class Planner:
         self._breakers = breakers
         self._now = moment.now
         self._budget = Budget(ledger, moment.observed, moment.policy)
-        self._imagined = self._budget.copy()
+        self._imagined = self._budget.imagined()
         self._stays = Stays(moment)
         self._marks = 0
 
@@ -63,6 +67,11 @@ class Planner:
     def budget(self) -> Budget:
         """What is left, and the ledger of what was decided."""
         return self._budget
+
+    @property
+    def imagined(self) -> Budget:
+        """What would be left of it, were what is only observed done."""
+        return self._imagined
 
     def decisions(self, looks: Iterable[Look]) -> tuple[Decision, ...]:
         """Decide about every subject; those that are acted upon come before those that are not."""
@@ -96,7 +105,8 @@ class Planner:
             return self._resting(found)
         if self._breakers.stops(self._moment.rows(case.subject.node)):
             return replace(found, held_back=HeldBack.BREAKER)
-        if case.is_waived and not fence.is_in_place:
+        if case.is_waived and not (fence.is_in_place and fence.mark is Mark.NONE):
+            # Nor by a taint of ours that is there for something else of the node.
             return replace(found, held_back=HeldBack.WAIVED)
         return self._evicting(self._fencing(found))
 
@@ -109,14 +119,14 @@ class Planner:
         case, fence = found.case, found.fence
         why = HeldBack.UNKNOWN if case.is_blind else HeldBack.RECOVERING
         resting = replace(found, held_back=why)
-        is_kept = fence is not None and fence.is_in_place and fence.mark is Mark.NONE
+        is_kept = fence is not None and _is_replaced(case.mark, fence)
         is_fresh = self._observed.nodes[case.subject.node].ready
         return self._relieving(resting) if is_kept and is_fresh else resting
 
     def _fencing(self, found: Decision) -> Decision:
         """Add the mark that keeps new Pods away, where one is needed and allowed."""
         case, fence = found.case, found.fence
-        if fence is None or fence.mark is Mark.NONE:
+        if fence is None or fence.mark is Mark.NONE or _is_replaced(case.mark, fence):
             return self._relieving(found)
         if fence.is_in_place and not is_going(case, self._now):
             return self._adopting(found, fence.mark)
@@ -134,7 +144,9 @@ class Planner:
             effect=self._effect(case) if fence.mark is Mark.RULE else NO_SCHEDULE,
             why="; ".join(found.look.said),
         )
-        marked = case if is_imagined else replace(case, mark=fence.mark)
+        # A node's taint stays ours to take back until the rule that takes its place is there.
+        is_kept = is_imagined or case.mark is Mark.TAINT
+        marked = case if is_kept else replace(case, mark=fence.mark)
         return replace(
             found,
             look=replace(found.look, case=marked),
@@ -143,7 +155,7 @@ class Planner:
         )
 
     def _relieving(self, found: Decision) -> Decision:
-        """Take our mark back where a kubelet or a driver keeps Pods away by now (H7)."""
+        """Take our mark back where something smaller keeps Pods away by now (H7)."""
         case = found.case
         if case.mark is Mark.NONE or found.mode is Mode.OBSERVE:
             return found
@@ -182,7 +194,7 @@ class Planner:
             why = holder.why or self._stays.why(found.case, pod)
             why = why or self._stays.returns(found.case.subject, found.fence, pod, budget)
             holders_.append(replace(holder, why=why))
-            no = None if why else budget.evict(pod.uid, pod.namespace, self._now)
+            no = None if why else budget.evict(pod, self._now)
             spent = no or spent
             if not (why or no):
                 self._stays.moved(pod)
@@ -216,7 +228,9 @@ class Planner:
         doing = Doing.UNRULE if case.mark is Mark.RULE else Doing.UNTAINT
         action = Action(doing, case.subject, found.mode, why=why)
         # What is gone from now on was taken by us: should it fail again at once, no person did it.
-        unseen = replace(case, is_seen=False, unmarked=self._now)
+        is_new = self._now - case.unmarked >= _TRIED_FOR_S
+        at = self._now if is_new else case.unmarked
+        unseen = replace(case, is_seen=False, unmarked=at)
         return replace(found, look=replace(found.look, case=unseen), actions=(action,))
 
     def _locked_out(self, case: Case) -> tuple[str, ...]:
@@ -227,6 +241,11 @@ class Planner:
             if not one.tolerates(UNHEALTHY) and one.runs_on(node)
         )
         return tuple(sorted(out))
+
+
+def _is_replaced(mark: Mark, fence: Fencing) -> bool:
+    """Tell whether something else than our mark keeps Pods away by now."""
+    return mark is not Mark.NONE and fence.is_in_place and fence.mark is not mark
 
 
 def _node(look: Look) -> str:
@@ -249,14 +268,16 @@ def _turn(case: Case) -> tuple[float, Subject]:
 def _needs_taint(decision: Decision) -> bool:
     """Tell whether a node's taint keeps Pods off a subject, whoever of the node it is for."""
     case, fence = decision.case, decision.fence
-    if fence is not None and fence.by is not Fence.TAINT:
-        return False
-    return fence is not None or (case.mark is Mark.TAINT and case.held is Verdict.FAILED)
+    is_by_other = fence is not None and _is_replaced(Mark.TAINT, fence)
+    is_ours = case.mark is Mark.TAINT and case.held is Verdict.FAILED
+    return is_ours and not is_by_other and not case.is_waived
 
 
 def _keeping(decision: Decision, kept: Collection[str]) -> Decision:
     """Leave a node's taint there while another subject of the node needs it."""
-    if decision.case.subject.node not in kept:
+    needed = tuple(one for one in decision.actions if one.doing is not Doing.UNTAINT)
+    if decision.case.subject.node not in kept or needed == decision.actions:
         return decision
-    needed = (one for one in decision.actions if one.doing is not Doing.UNTAINT)
-    return replace(decision, actions=tuple(needed))
+    # It is not taken back, so that it was not even tried.
+    look = replace(decision.look, case=replace(decision.case, is_seen=True, unmarked=0.0))
+    return replace(decision, look=look, actions=needed)

@@ -12,6 +12,10 @@ from webhook.health.permits import is_of_job, permit
 from webhook.health.subjects import Subject
 from webhook.inventory.pod_facts import PodFacts
 from webhook.inventory.taints import keeps_pods_away, tolerated
+from webhook.terms import ON_FAILURE_ANNOTATION
+
+# By how much the clocks of the API server and ours may differ.
+_CLOCKS_S = 60.0
 
 # A Pod made so long after a mark was placed had been seen to be kept away, was it to be.
 _UNDERWAY_S = 60.0
@@ -61,8 +65,17 @@ class Stays:
         """
         if fence.by is Fence.TAINT and tolerated(UNHEALTHY, pod.tolerations):
             return f"it tolerates our taint {UNHEALTHY}, so the next one could come back"
+        key = subject.driver, subject.pool, subject.device
+        if (pod.uid, key) in self._observed.holdings.lasting and pod.on_failure != "evict":
+            return (
+                "its claim was not made for it alone and keeps the device, so the next one would "
+                f"get it again; delete all who use it, or say {ON_FAILURE_ANNOTATION}: evict"
+            )
         if fence.by in (Fence.RULE, Fence.DRIVER) and self._claim_tolerates(subject, fence, pod):
             return "its claim tolerates the device's taint, so the next one could get it again"
+        before = budget.evicted(pod.node, pod.owner.uid) if pod.owner.uid else None
+        if before is not None and pod.created > before - _CLOCKS_S:
+            return "it came in the place of one that was just evicted, so the next one could, too"
         marked = None if fence.mark is Mark.NONE else counted_as(subject, fence.mark)
         since = None if marked is None else budget.quarantined_at(marked)
         if since is not None and pod.created > since + _UNDERWAY_S:
@@ -76,11 +89,11 @@ class Stays:
         return ""
 
     def _claim_tolerates(self, subject: Subject, fence: Fencing, pod: PodFacts) -> bool:
-        tolerations = self._observed.holdings.tolerations.get(pod.uid, ())
+        key = subject.driver, subject.pool, subject.device
+        tolerations = self._observed.holdings.tolerations.get((pod.uid, key), ())
         taints = [UNHEALTHY]
         if fence.by is Fence.DRIVER:
-            key = subject.driver, subject.pool, subject.device
             taints = [
                 one for one in self._observed.devices.tainted.get(key, ()) if keeps_pods_away(one)
             ]
-        return all(tolerated(one, tolerations) for one in taints)
+        return bool(taints) and all(tolerated(one, tolerations) for one in taints)

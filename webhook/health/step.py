@@ -47,6 +47,7 @@ class Step:
         decisions: About every subject that is remembered.
         notes: What is worth knowing and no subject's fault.
         budget: What is left.
+        imagined: What would be left, were what is only observed done.
         breakers: What is stopped.
     """
 
@@ -54,6 +55,7 @@ class Step:
     decisions: tuple[Decision, ...]
     notes: tuple[str, ...]
     budget: Budget
+    imagined: Budget
     breakers: Breakers
 
     @property
@@ -99,6 +101,7 @@ def step(moment: Moment, state: State) -> Step:
         decisions,
         tuple(crashes.notes(one for those in befallen.values() for one in those)),
         planner.budget,
+        planner.imagined,
         breakers,
     )
 

@@ -32,7 +32,9 @@ def ledger_text(ledger: Ledger) -> str:
             pools.setdefault(subject.pool, {})[subject.device] = at
     content = {
         "version": VERSION,
-        "evictions": [[one.pod, one.namespace, one.at] for one in ledger.evictions],
+        "evictions": [
+            [one.pod, one.namespace, one.at, one.node, one.owner] for one in ledger.evictions
+        ],
         "quarantined": quarantined,
         "breakers": dict(ledger.breakers),
         "resumed": dict(ledger.resumed),
@@ -66,8 +68,9 @@ def _each(entries: Iterable[E], read: Callable[[E], T]) -> Iterator[T]:
 def _eviction(entry: object) -> Eviction:
     if not isinstance(entry, list):
         raise TypeError(entry)
-    pod, namespace, at = entry
-    return Eviction(str(pod), str(namespace), time_of(at))
+    pod, namespace, at, *rest = entry
+    node, owner = (str(one) for one in rest or ("", ""))
+    return Eviction(str(pod), str(namespace), time_of(at), node, owner)
 
 
 def _quarantines(quarantined: Json) -> Iterator[tuple[Subject, object]]:

@@ -20,26 +20,18 @@ def swept(ledger: Ledger, cases: Sequence[Case], moment: Moment) -> Ledger:
     """Return a ledger in which quarantines are those that are there, or are about to be.
 
     One that this process knows nothing of may be another controller's, whose mark is about to be
-    seen; one that is known to be over makes room at once. A device that its driver no longer offers
-    is kept from Pods by that alone.
+    seen, for whatever of the node; one that is known to be over makes room at once.
     """
-    devices = moment.observed.devices
-    marked = {
-        counted_as(case.subject, case.mark)
-        for case in cases
-        if case.mark is not Mark.NONE and not devices.is_gone(case.subject)
-    }
+    marked = {counted_as(case.subject, case.mark) for case in cases if case.mark is not Mark.NONE}
     by_node: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         by_node[case.subject.node].append(case)
 
     def counts(subject: Subject, at: float) -> bool:
-        if devices.is_gone(subject):
-            return False
         if subject in marked or _is_in_place(subject, moment):
             return True
         about = (one for one in by_node[subject.node] if subject.is_node or one.subject == subject)
-        is_over = any(one.recovered >= at or one.waived for one in about)
+        is_over = any(one.recovered >= at for one in about)
         return not is_over and moment.now - at < _SEEN_WITHIN_S
 
     quarantined = {subject: at for subject, at in ledger.quarantined.items() if counts(subject, at)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import chain
 from sys import intern
 
 from selection_spec.labels import Toleration
@@ -24,13 +23,16 @@ class ClaimFacts:
         devices: Driver, pool and device of each.
         node: Where they are, "" where they are on no single node.
         pods: The uids of the Pods that it is reserved for.
-        tolerations: Those of all its requests, as they were when the devices were allocated.
+        tolerations: By device those of its request, as they were when it was allocated; only of
+            devices whose request has some.
+        is_of_pod: Whether it was made for one Pod, and goes with it.
     """
 
     devices: tuple[tuple[str, str, str], ...]
     node: str = ""
     pods: tuple[str, ...] = ()
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[tuple[tuple[str, str, str], tuple[Toleration, ...]], ...] = ()
+    is_of_pod: bool = False
 
 
 def claim_facts(claim: Json) -> ClaimFacts | None:
@@ -47,11 +49,15 @@ def claim_facts(claim: Json) -> ClaimFacts | None:
     ]
     if not results:
         return None
+    devices = tuple(map(_device, results))
+    tolerated = zip(devices, map(tolerations_of, results), strict=True)
+    owners = mappings(mapping(claim.get("metadata")).get("ownerReferences"))
     return ClaimFacts(
-        tuple((_text(one, "driver"), _text(one, "pool"), _text(one, "device")) for one in results),
+        devices,
         _node(allocation),
         _pods(status),
-        tuple(dict.fromkeys(chain.from_iterable(map(tolerations_of, results)))),
+        tuple((device, tolerations) for device, tolerations in tolerated if tolerations),
+        any(one.get("controller") is True and one.get("kind") == "Pod" for one in owners),
     )
 
 
@@ -67,6 +73,10 @@ def held_by(claims: Iterable[ClaimFacts]) -> Mapping[Pool, AbstractSet[str]]:
 def served_resource(device_class: Json) -> str:
     """Return the extended resource that a raw DeviceClass serves, "" where it serves none."""
     return intern(_text(mapping(device_class.get("spec")), "extendedResourceName"))
+
+
+def _device(result: Json) -> tuple[str, str, str]:
+    return _text(result, "driver"), _text(result, "pool"), _text(result, "device")
 
 
 def _node(allocation: Json) -> str:

@@ -280,11 +280,52 @@ def test_a_claim_that_kubernetes_made_for_an_extended_resource_names_its_pod() -
 
 
 @pytest.mark.rule("H8")
-def test_a_device_that_several_pods_share_is_left_by_all_of_them() -> None:
+def test_a_device_that_several_claims_share_is_left_by_all_of_them() -> None:
     pods = [pod(name, "h1", gpus=0) for name in ("a", "b")]
-    sick = device_slice(gpu_1=device_taint("NoExecute"))
-    world = World([dra_node()], pods, [sick], [claim("gpu-1", pods=["b", "a", "gone"])])
+    sick = device_slice(gpu_1=device_taint("NoSchedule"))
+    claims = [claim("gpu-1", pods=[name]) for name in ("a", "b")]
+    world = World([dra_node()], pods, [sick], claims)
     assert done(world.step()) == ["evict a", "evict b"]
+
+
+@pytest.mark.rule("H8")
+def test_a_claim_that_outlives_its_pods_would_give_the_next_ones_the_same_device() -> None:
+    """It is never free: the next Pod has reserved it before the last one is gone."""
+    willing = {"gpuspec.preferred.jp/on-device-failure": "evict"}
+    pods = [pod("a", "h1", gpus=0), pod("b", "h1", gpus=0, annotations=willing)]
+    sick = device_slice(gpu_1=device_taint("NoSchedule"))
+    world = World([dra_node()], pods, [sick], [claim("gpu-1", pods=["a", "b"])])
+    assert done(world.step()) == ["evict b"]
+    why = {one.pod.name: one.why for one in about(world.step(), DRA).holders or ()}
+    assert why["a"].startswith("its claim was not made for it alone and keeps the device")
+
+
+@pytest.mark.rule("H7", "H10")
+def test_a_rule_takes_the_place_of_a_nodes_taint_as_soon_as_there_are_rules() -> None:
+    sick = unhealthy(of="claim:gpus", identity="gpu.nvidia.com/h1/gpu-1", on="h1")
+    world = World([dra_node()], [sick], [device_slice()], [claim("gpu-1")])
+    tainted = world.after(nodes=[dra_node(taints=[TAINT])])
+    served = tainted.after(rules=[])
+    assert done(served.step()) == ["rule gpu-1 None"]
+    placed = served.after(rules=[our_rule("None")]).after(rules=[our_rule("NoSchedule")])
+    assert done(placed.step()) == ["untaint h1", "evict train"]
+    free = placed.after(nodes=[dra_node()]).after()
+    assert done(free.step()) == ["evict train"]
+    assert about(free.step(), DRA).case.mark == "rule"
+
+
+@pytest.mark.rule("H7", "H10")
+@pytest.mark.parametrize("rules", [None, [our_rule("NoSchedule")]], ids=["taint", "rule"])
+def test_a_device_that_its_driver_took_out_of_its_pool_needs_no_mark_of_ours(
+    rules: list[Json] | None,
+) -> None:
+    sick = unhealthy(of="claim:gpus", identity="gpu.nvidia.com/h1/gpu-1", on="h1")
+    start = World([dra_node()], [sick], [device_slice()], [claim("gpu-1")], rules=rules and [])
+    marked = start.after(nodes=[dra_node(taints=[] if rules else [TAINT])], rules=rules).after()
+    gone = device_slice()
+    gone["spec"]["devices"] = [one for one in gone["spec"]["devices"] if one["name"] != "gpu-1"]
+    without = marked.after(slices=[gone], pods=[])
+    assert done(without.step()) == ["unrule gpu-1" if rules else "untaint h1"]
 
 
 @pytest.mark.rule("H8")

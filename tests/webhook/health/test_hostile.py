@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from selection_spec.health import Mode
 from tests.builders import DRIVER, GPU, Json
 from tests.webhook.health.test_fences import DRA, our_rule
 from tests.webhook.health.worlds import (
@@ -27,16 +28,21 @@ from tests.webhook.health.worlds import (
     pod,
     told,
 )
-from webhook.health.fences import Fence
+from webhook.health.actions import Doing
+from webhook.health.cases import Mark
+from webhook.health.decisions import HeldBack
+from webhook.health.fences import Fence, rule_name
 from webhook.health.ledger import Eviction, Ledger
 from webhook.health.permits import jobs_needed
+from webhook.health.records import State
 from webhook.health.shipped import CONDITIONS
 from webhook.health.stored import record_of, record_text
 from webhook.health.stored_ledger import ledger_of, ledger_text
-from webhook.health.subjects import dra_subject
+from webhook.health.subjects import Subject, dra_subject, node_subject
 from webhook.inventory.pod_facts import pod_facts
 
 SICK = condition("GPUIsLost")
+WELL = condition("GPUIsLost", "False")
 BAD = [one for those in CONDITIONS.values() for one in those if one.bad_status == "True"]
 
 
@@ -72,6 +78,13 @@ def test_a_pod_whose_replacement_could_come_back_stays() -> None:
     assert done(taken) == []
     (holder,) = about(taken, "node n1").holders or ()
     assert holder.why.startswith("it tolerates our taint gpuspec.preferred.jp/unhealthy:NoSchedule")
+
+
+def rule_for(subject: Subject, effect: str) -> Json:
+    """A rule of ours for a device, as the controller writes it."""
+    found = our_rule(effect, rule_name(subject))
+    found["spec"]["deviceSelector"]["device"] = subject.device
+    return found
 
 
 ANY = {"operator": "Exists"}
@@ -123,17 +136,125 @@ def test_a_pod_that_came_in_spite_of_our_taint_stays() -> None:
 
 
 @pytest.mark.rule("H4")
-def test_devices_that_their_driver_no_longer_offers_hold_no_share() -> None:
-    """It has taken the dead one out of the pool: nothing is kept from Pods by us."""
-    sick = [device_slice(count=4, gpu_1=device_taint("NoSchedule"))]
-    ruled = World([dra_node()], slices=sick, rules=[]).after(rules=[our_rule("NoSchedule")])
-    assert len(ruled.step().state.ledger.quarantined) == 1
-    gone = device_slice(count=4)
-    gone["spec"]["devices"] = [one for one in gone["spec"]["devices"] if one["name"] != "gpu-1"]
-    without = ruled.after(slices=[gone])
-    assert without.step().state.ledger.quarantined == {}
-    assert done(without.step()) == []
-    assert len(without.after(slices=sick).step().state.ledger.quarantined) == 1
+def test_devices_that_come_and_go_never_hold_more_than_the_rows_share() -> None:
+    """What their driver took out of the pool has no rule of ours, and when it is back a turn."""
+
+    def pool(*names: str) -> Json:
+        found = device_slice(count=10, **{f"gpu_{n}": device_taint("NoSchedule") for n in range(9)})
+        kept = [one for one in found["spec"]["devices"] if one["name"] in names]
+        found["spec"]["devices"] = [*kept, *({"name": f"well-{n}"} for n in range(10 - len(names)))]
+        return found
+
+    def obeyed(world: World) -> World:
+        """Take a step; the rules become what it asks for."""
+        rules = {one["metadata"]["name"]: one for one in world.rules or ()}
+        for action in world.step().actions:
+            name = rule_name(action.subject)
+            if action.doing is Doing.RULE:
+                rules[name] = rule_for(action.subject, action.effect)
+            elif action.doing is Doing.UNRULE:
+                rules.pop(name, None)
+        return world.after(1.0, rules=list(rules.values()))
+
+    world = World([dra_node()], slices=[pool("gpu-0", "gpu-1")], rules=[])
+    for names in (("gpu-0", "gpu-1"), ("gpu-2", "gpu-3"), ("gpu-0", "gpu-1", "gpu-2", "gpu-3")):
+        world = replace(world, slices=[pool(*names)])
+        for _ in range(12):
+            world = obeyed(world)
+            assert len(world.rules or ()) <= 2
+            assert len(world.state.ledger.quarantined) <= 2
+
+
+@pytest.mark.rule("H4", "H8")
+def test_a_template_with_a_nodes_name_costs_one_eviction_and_not_one_a_second() -> None:
+    """However soon after the mark its next Pod is there."""
+    tainted = World([node("n1", SICK)]).after(nodes=[node("n1", SICK, taints=[TAINT])])
+    world = replace(tainted, pods=[pod("first", created=3600.0)])
+    assert done(world.step()) == ["evict first"]
+    world = world.after(1.0, pods=[pod("second", created=-11.0)])
+    assert done(world.step()) == []
+    (holder,) = about(world.step(), "node n1").holders or ()
+    assert holder.why.startswith("it came in the place of one that was just evicted")
+
+
+@pytest.mark.rule("H8")
+def test_replicas_that_were_there_before_all_go() -> None:
+    pods = [pod(f"p{number}", created=3600.0 + number) for number in range(3)]
+    world = World([node("n1", SICK, taints=[TAINT])], pods)
+    assert done(world.step()) == ["evict p0", "evict p1", "evict p2"]
+
+
+@pytest.mark.rule("H8")
+def test_devices_of_another_driver_are_no_gpus() -> None:
+    nic = claim("nic-0")
+    nic["status"]["allocation"]["devices"]["results"][0]["driver"] = "dra.nic"
+    cpu_only = pod("train", "h1", gpus=0)
+    sick = dra_node("h1", SICK, taints=[TAINT])
+    assert done(World([sick], [cpu_only], claims=[nic]).step()) == []
+
+
+@pytest.mark.rule("H8")
+def test_a_toleration_is_of_the_device_that_it_was_asked_with() -> None:
+    """A network card's request that tolerates everything says nothing of the GPU."""
+    both = claim("gpu-1")
+    nic = {"driver": "dra.nic", "pool": "h1", "device": "nic-0", "tolerations": [ANY]}
+    both["status"]["allocation"]["devices"]["results"].append(nic)
+    sick = [device_slice(gpu_1=device_taint("NoSchedule"))]
+    rules = [our_rule("NoSchedule")]
+    world = World([dra_node()], [pod(on="h1")], sick, [both], rules=rules).after()
+    assert done(world.step()) == ["evict train"]
+
+
+@pytest.mark.rule("H10")
+def test_who_was_freed_by_a_person_rides_on_nobody_elses_taint() -> None:
+    told_ = [pod(containerStatuses=told(("GPU-1", "Unhealthy")))]
+    tainted = World([node()], told_).observing(2).after(nodes=[node(taints=[TAINT])]).after()
+    freed = tainted.after(nodes=[node()]).after()
+    assert about(freed.step(), f"device {GPU}/GPU-1 of node n1").held_back is HeldBack.WAIVED
+    node_sick = freed.after(nodes=[node("n1", SICK)])
+    assert done(node_sick.step()) == ["taint n1"]
+    both = node_sick.after(nodes=[node("n1", SICK, taints=[TAINT])]).after()
+    device = about(both.step(), f"device {GPU}/GPU-1 of node n1")
+    assert (device.held_back, device.case.mark) == (HeldBack.WAIVED, Mark.NONE)
+    well = both
+    for _ in range(4):
+        well = well.after(150.0, nodes=[node("n1", WELL, taints=[TAINT])])
+    assert done(well.step()) == ["untaint n1"]
+
+
+@pytest.mark.rule("H10")
+def test_a_taint_that_stays_for_another_is_not_noted_as_taken_back() -> None:
+    """Else it is written down anew at every look."""
+    sick = [pod(containerStatuses=told(("GPU-1", "Unhealthy")))]
+    both = World([node("n1", SICK)], sick).observing(2).after()
+    world = both.after(nodes=[node("n1", WELL, taints=[TAINT])])
+    for _ in range(6):
+        world = world.after(150.0, nodes=[node("n1", WELL, taints=[TAINT])])
+    before, after = (one.step().state.records["n1"] for one in (world, world.after(1.0)))
+    marks = [(case.unmarked, case.is_seen, case.mark) for case in before.cases]
+    assert marks == [(case.unmarked, case.is_seen, case.mark) for case in after.cases]
+
+
+@pytest.mark.rule("H4")
+def test_anothers_fresh_quarantine_counts_although_something_there_was_freed() -> None:
+    told_ = [pod(containerStatuses=told(("GPU-1", "Unhealthy")))]
+    tainted = World([node()], told_).observing(2).after(nodes=[node(taints=[TAINT])]).after()
+    freed = tainted.after(nodes=[node()]).after(100.0)
+    ledger = replace(freed.state.ledger, quarantined={node_subject("n1"): freed.now - 1.0})
+    found = replace(freed, state=replace(freed.state, ledger=ledger)).step()
+    assert found.state.ledger.quarantined == {node_subject("n1"): freed.now - 1.0}
+
+
+@pytest.mark.rule("H6")
+def test_what_is_only_observed_is_not_held_back_by_what_others_have_spent() -> None:
+    spent = tuple(Eviction(f"gone-{n}", f"ns-{n % 3}", NOW - 5.0) for n in range(10))
+    policy = replace(POLICY, mode=Mode.OBSERVE)
+    world = World([node("n1", SICK)], [pod()], policy=policy, state=State(ledger=Ledger(spent)))
+    decision = about(world.step(), "node n1")
+    assert [one.doing for one in decision.actions] == [Doing.TAINT, Doing.EVICT]
+    assert decision.spent is None
+    assert world.step().imagined.evictions_left == 9
+    assert world.step().budget.evictions_left == 0
 
 
 @pytest.mark.rule("H4")

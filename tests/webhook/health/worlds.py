@@ -200,13 +200,15 @@ def claim(
     pods: Sequence[str] = ("train",),
     tolerations: Sequence[Json] = (),
 ) -> Json:
-    """A claim that holds a device, reserved for Pods by their names."""
+    """A claim that holds a device, reserved for Pods by their names; for one it was made."""
     result: Json = {"driver": DRIVER, "pool": on, "device": device, "request": "gpu"}
     if tolerations:
         result["tolerations"] = list(tolerations)
     reserved = [{"resource": "pods", "name": name, "uid": f"uid-{name}"} for name in pods]
+    owner = {"kind": "Pod", "name": pods[0], "controller": True}
+    owners = [owner] if len(pods) == 1 else []
     return {
-        "metadata": {"name": "claim", "namespace": "team"},
+        "metadata": {"name": "claim", "namespace": "team", "ownerReferences": owners},
         "status": {"allocation": {"devices": {"results": [result]}}, "reservedFor": reserved},
     }
 
