@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from webhook.health.readings import Grade, Reading, Source
@@ -49,6 +49,21 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """How many of a resource's devices a kubelet withholds.
+
+    Attributes:
+        count: So many now.
+        before: So many before the count last grew.
+        fell: When that was, in seconds since 1970.
+    """
+
+    count: int
+    before: int
+    fell: float
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """A subject that is not healthy, or was not long ago; times are seconds since 1970.
 
@@ -69,6 +84,9 @@ class Case:
         is_seen: Whether the mark was seen in place.
         unmarked: When we last took it back; 0 where we never did. What is seen of it right after
             may be from before.
+        missing: Of a resource without a device's id, how many its kubelet withholds.
+        withheld: Of a plugin's device, since when its kubelet is known to withhold it; 0 where it
+            is not.
         waived: A digest of the evidence in spite of which a person has removed our mark (H10).
     """
 
@@ -88,6 +106,8 @@ class Case:
     mark: Mark = Mark.NONE
     is_seen: bool = False
     unmarked: float = 0.0
+    missing: Missing | None = None
+    withheld: float = 0.0
     waived: str = ""
 
     @property
@@ -99,6 +119,27 @@ class Case:
     def is_waived(self) -> bool:
         """Whether a person has removed our mark and nothing new was heard since."""
         return bool(self.waived) and self.waived == self.digest
+
+    def until(self, now: float) -> Case:
+        """Return it without times that are still to come: whose clock was ahead waits for nothing.
+
+        Args:
+            now: Seconds since 1970.
+        """
+        since = max(self.since, self.looked, self.good_since)
+        latest = max(since, self.failed, self.recovered, self.unmarked)
+        if latest <= now and all(one.at <= now for one in self.evidence):
+            return self
+        return replace(
+            self,
+            since=min(self.since, now),
+            looked=min(self.looked, now),
+            good_since=min(self.good_since, now),
+            failed=min(self.failed, now),
+            recovered=min(self.recovered, now),
+            unmarked=min(self.unmarked, now),
+            evidence=tuple(replace(one, at=min(one.at, now)) for one in self.evidence),
+        )
 
     @property
     def digest(self) -> str:

@@ -9,7 +9,6 @@ from enum import StrEnum
 from webhook.health.cases import Case, Mark
 from webhook.health.observed import Observed
 from webhook.health.readings import Source
-from webhook.health.signals import pod_status
 from webhook.health.signals.allocatable import Withheld, withheld
 from webhook.health.subjects import Kind, Subject, node_subject
 from webhook.inventory.facts import NodeFacts, Taint
@@ -82,17 +81,12 @@ def _by_others(case: Case, observed: Observed) -> Fence | None:
 
 
 def _is_withheld(case: Case, observed: Observed) -> bool:
-    """Tell whether a kubelet withholds a device: as many as its Pods are told to be Unhealthy."""
+    """Tell whether a kubelet withholds a device, and that is all that is wrong with it (H7)."""
     subject = case.subject
-    node = observed.nodes[subject.node]
-    if withheld(node, subject.resource) is not Withheld.SOME:
+    if withheld(observed.nodes[subject.node], subject.resource) is not Withheld.SOME:
         return False
-    if not subject.device:
-        return True
-    missing = node.capacity[subject.resource] - node.allocatable.get(subject.resource, 0)
-    told = pod_status.told_unhealthy(observed, subject.node, subject.resource)
     sources = {one.source for one in case.evidence}
-    return sources <= {Source.POD_STATUS} and len(told | {subject}) <= missing
+    return not subject.device or (case.withheld > 0 and sources <= {Source.POD_STATUS})
 
 
 def is_tainted(node: NodeFacts) -> bool:

@@ -157,13 +157,19 @@ class Planner:
     def _relieving(self, found: Decision) -> Decision:
         """Take our mark back where something smaller keeps Pods away by now (H7)."""
         case = found.case
-        if case.mark is Mark.NONE or found.mode is Mode.OBSERVE:
+        if case.mark is Mark.NONE or found.mode is Mode.OBSERVE or self._wavers(case):
             return found
         if not is_marked(case, self._observed):
             unmarked = replace(case, mark=Mark.NONE, is_seen=False)
             return replace(found, look=replace(found.look, case=unmarked))
         by = found.fence.by.value if found.fence is not None else ""
         return self._taking_back(found, f"Pods are kept from the device by {by}")
+
+    def _wavers(self, case: Case) -> bool:
+        """Tell whether a kubelet may hand a device out again at once, as one that flaps does."""
+        policy = self._moment.policy
+        stands_s = policy.observe_every_s * policy.good_observations
+        return case.withheld > 0 and self._now - case.withheld < stands_s
 
     def _adopting(self, found: Decision, mark: Mark) -> Decision:
         """Take a mark for ours that another controller has placed: the ledger knows of it."""

@@ -36,6 +36,7 @@ from webhook.health.signals import (
 from webhook.health.subjects import Subject
 from webhook.health.sweep import swept
 from webhook.health.verdicts import Instant, judged
+from webhook.health.withholding import Withholding, is_handed_out, noted, withholding
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,9 @@ def step(moment: Moment, state: State) -> Step:
     remembered = {name: record.mishaps for name, record in former.items()}
     booted = {name: record.booted for name, record in former.items()}
     befallen = by_node(remembered, moment.observed, moment.now, window_s, booted)
-    looks = list(_looks(moment, former, _by_subject(moment, befallen)))
+    known = {case.subject: case for record in former.values() for case in record.cases}
+    held = withholding(moment.observed, known, moment.now)
+    looks = list(_looks(moment, known, _by_subject(moment, befallen, held), held))
     cases = [look.case for look in looks]
     ledger = state.ledger.recent(moment.now, policy.eviction_window_s)
     ledger = swept(ledger, cases, moment)
@@ -107,15 +110,17 @@ def step(moment: Moment, state: State) -> Step:
 
 
 def _by_subject(
-    moment: Moment, befallen: Mapping[str, tuple[Mishap, ...]]
+    moment: Moment, befallen: Mapping[str, tuple[Mishap, ...]], held: Withholding
 ) -> Mapping[Subject, list[Reading]]:
     found: dict[Subject, list[Reading]] = defaultdict(list)
-    for one in _readings(moment, befallen):
+    for one in _readings(moment, befallen, held):
         found[one.subject].append(one)
     return found
 
 
-def _readings(moment: Moment, befallen: Mapping[str, tuple[Mishap, ...]]) -> Iterator[Reading]:
+def _readings(
+    moment: Moment, befallen: Mapping[str, tuple[Mishap, ...]], held: Withholding
+) -> Iterator[Reading]:
     """Yield what all signals say, but for nodes that are not Ready: theirs is stale (H3)."""
     observed, heard = moment.observed, moment.heard
     for node in observed.nodes.values():
@@ -123,7 +128,7 @@ def _readings(moment: Moment, befallen: Mapping[str, tuple[Mishap, ...]]) -> Ite
             yield from conditions.read(node, heard, moment.now)
             yield from marks.read(node, heard)
             yield from allocatable.read(node, observed.resources)
-    others = [device_taints.read(observed.devices), pod_status.read(observed)]
+    others = [device_taints.read(observed.devices), pod_status.read(observed, held)]
     for those in befallen.values():
         others += [crashes.read(those), rejected.read(those)]
     for one in chain.from_iterable(others):
@@ -133,19 +138,19 @@ def _readings(moment: Moment, befallen: Mapping[str, tuple[Mishap, ...]]) -> Ite
 
 def _looks(
     moment: Moment,
-    former: Mapping[str, Record],
+    known: Mapping[Subject, Case],
     readings: Mapping[Subject, list[Reading]],
+    held: Withholding,
 ) -> Iterator[Look]:
-    cases = {case.subject: case for record in former.values() for case in record.cases}
-    cases |= {case.subject: case for case in adopted(moment.observed, cases)}
+    cases = {**known, **{case.subject: case for case in adopted(moment.observed, known)}}
     for subject in sorted({*cases, *readings}):
         node = moment.node(subject.node)
         said = readings.get(subject, []) if node.ready else [_stale(subject)]
-        again = partial(_again, moment, subject)
+        again = partial(_again, moment, subject, held)
         instant = Instant(moment.now, node.boot, moment.policy)
         look = judged(subject, cases.get(subject), said, again, instant)
         if look is not None:
-            yield look
+            yield replace(look, case=noted(look.case, held, node))
 
 
 def _stale(subject: Subject) -> Reading:
@@ -153,7 +158,7 @@ def _stale(subject: Subject) -> Reading:
     return Reading(subject, Source.CONDITION, "Ready", Grade.UNKNOWN, said)
 
 
-def _again(moment: Moment, subject: Subject, evidence: Evidence) -> Grade:
+def _again(moment: Moment, subject: Subject, held: Withholding, evidence: Evidence) -> Grade:
     """Return how evidence reads that no signal repeats: good, or unknown where data is missing."""
     node, observed = moment.node(subject.node), moment.observed
     match evidence.source:
@@ -165,7 +170,8 @@ def _again(moment: Moment, subject: Subject, evidence: Evidence) -> Grade:
             key = subject.driver, subject.pool, subject.device
             return device_taints.again(observed.devices, key)
         case Source.POD_STATUS:
-            return pod_status.again(observed, subject)
+            is_well = bool(subject.resource) and is_handed_out(subject, evidence.at, held)
+            return Grade.GOOD if is_well else pod_status.again(observed, subject)
         case Source.TAINT | Source.LABEL | Source.REJECTED | Source.CRASHES:
             return Grade.GOOD
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from math import isfinite
 from typing import Final
 
-from webhook.health.cases import Case, Evidence, Mark, Verdict
+from webhook.health.cases import Case, Evidence, Mark, Missing, Verdict
 from webhook.health.mishaps import Mishap
 from webhook.health.readings import Grade, Source
 from webhook.health.records import Record, is_worth_writing
@@ -25,8 +24,10 @@ VERSION = 1
 _MOST_CASES = 256
 _MOST_CHARACTERS = 65_536
 
-# No count of ours comes near it.
+# No count of ours comes near it, and no clock these: before 1970, where a ledger has ``ASKED``, and
+# the last second of the year 9999.
 _MOST = 1_000_000
+_EARLIEST_S, _LATEST_S = -1.0, 253_402_300_799.0
 
 UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
@@ -124,6 +125,8 @@ def _case_json(case: Case) -> Json:
             "mark": case.mark.value,
             "seen": case.is_seen,
             "unmarked": case.unmarked,
+            "missing": _missing_json(case.missing),
+            "withheld": case.withheld,
             "waived": case.waived,
         }
     )
@@ -152,7 +155,20 @@ def _cases(content: Json, node: str) -> Iterator[Case]:
             failed=time_of(one.get("failed", 0.0)),
             recovered=time_of(one.get("recovered", 0.0)),
             unmarked=time_of(one.get("unmarked", 0.0)),
+            missing=_missing(one.get("missing")),
+            withheld=time_of(one.get("withheld", 0.0)),
         )
+
+
+def _missing_json(missing: Missing | None) -> list[float]:
+    return [missing.count, missing.before, missing.fell] if missing is not None else []
+
+
+def _missing(value: object) -> Missing | None:
+    if not isinstance(value, list):
+        return None
+    count, before, fell = value
+    return Missing(_count(count), _count(before), time_of(fell))
 
 
 def _evidence(case: Json) -> Iterator[Evidence]:
@@ -178,7 +194,7 @@ def time_of(value: object) -> float:
     Raises:
         ValueError: It is none, or one that no clock shows.
     """
-    if not isinstance(value, int | float) or not isfinite(value):
+    if not isinstance(value, int | float) or not _EARLIEST_S <= value <= _LATEST_S:
         raise ValueError(value)
     return float(value)
 

@@ -143,6 +143,8 @@ def test_a_kubelet_that_withholds_the_device_later_takes_the_place_of_our_taint(
     tainted = World([node()], [unhealthy()]).observing(2).after(nodes=[node(taints=[TAINT])])
     assert done(tainted.step()) == ["evict train"]
     withheld = tainted.after(nodes=[node(allocatable=7, taints=[TAINT])])
+    assert done(withheld.step()) == ["evict train"]  # it may be back in a moment
+    withheld = withheld.observing(4)
     assert done(withheld.step()) == ["untaint n1", "evict train"]
     free = withheld.after(nodes=[node(allocatable=7)])
     assert done(free.step()) == ["evict train"]
@@ -160,15 +162,26 @@ def test_our_taint_makes_way_also_once_nobody_tells_of_the_device(
     tainted = World([node()], [unhealthy()]).observing(2).after(nodes=[node(taints=[TAINT])])
     left = tainted.after(pods=[])
     assert done(left.step()) == []
-    withheld = replace(left, nodes=[node(allocatable=7, taints=[TAINT], ready=ready)])
+    withheld = replace(left, nodes=[node(allocatable=7, taints=[TAINT])]).observing(4)
+    withheld = replace(withheld, nodes=[node(allocatable=7, taints=[TAINT], ready=ready)])
     assert done(withheld.step()) == actions
 
 
 @pytest.mark.rule("H7")
 def test_a_node_whose_kubelet_hands_the_device_out_again_is_tainted_again() -> None:
     tainted = World([node()], [unhealthy()]).observing(2).after(nodes=[node(taints=[TAINT])])
-    free = tainted.after(nodes=[node(allocatable=7, taints=[TAINT])]).after(nodes=[node()])
+    withheld = replace(tainted, nodes=[node(allocatable=7, taints=[TAINT])]).observing(4)
+    free = withheld.after(nodes=[node(allocatable=7)]).after(nodes=[node()])
     assert done(free.step()) == ["taint n1"]
+
+
+@pytest.mark.rule("H3", "H7")
+def test_a_count_that_flaps_moves_no_taint() -> None:
+    world = World([node()], [unhealthy()]).observing(2).after(nodes=[node(taints=[TAINT])])
+    for number in range(20):
+        left = 7 if number % 2 else 8
+        world = world.after(nodes=[node(allocatable=left, taints=[TAINT])])
+        assert done(world.step()) == ["evict train"]
 
 
 @pytest.mark.rule("H7")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from selection_spec.health import Mode
 from tests.builders import DRIVER, GPU, Json
-from tests.webhook.health.test_fences import DRA, our_rule
+from tests.webhook.health.test_fences import DRA, fence, our_rule
 from tests.webhook.health.worlds import (
     NOW,
     POLICY,
@@ -27,6 +28,7 @@ from tests.webhook.health.worlds import (
     node,
     pod,
     told,
+    verdicts,
 )
 from webhook.health.actions import Doing
 from webhook.health.cases import Mark
@@ -140,7 +142,8 @@ def test_devices_that_come_and_go_never_hold_more_than_the_rows_share() -> None:
     """What their driver took out of the pool has no rule of ours, and when it is back a turn."""
 
     def pool(*names: str) -> Json:
-        found = device_slice(count=10, **{f"gpu_{n}": device_taint("NoSchedule") for n in range(9)})
+        sick: dict[str, Any] = {f"gpu_{n}": device_taint("NoSchedule") for n in range(9)}
+        found = device_slice(count=10, **sick)
         kept = [one for one in found["spec"]["devices"] if one["name"] in names]
         found["spec"]["devices"] = [*kept, *({"name": f"well-{n}"} for n in range(10 - len(names)))]
         return found
@@ -203,6 +206,36 @@ def test_a_toleration_is_of_the_device_that_it_was_asked_with() -> None:
     rules = [our_rule("NoSchedule")]
     world = World([dra_node()], [pod(on="h1")], sick, [both], rules=rules).after()
     assert done(world.step()) == ["evict train"]
+
+
+@pytest.mark.rule("H2", "H8")
+def test_a_device_that_is_missing_for_long_makes_no_other_one_dead() -> None:
+    """The plugin restarts: all are called Unhealthy, and the kubelet's count falls only later."""
+    dead = World([node(allocatable=7)], [pod()]).observing(9)
+    restarting = replace(dead, pods=[pod(containerStatuses=told(("GPU-1", "Unhealthy")))])
+    for taken in (restarting.step(), restarting.after(5.0).step()):
+        assert verdicts(taken)[f"device {GPU}/GPU-1 of node n1"] == "Suspect"
+        assert done(taken) == []
+    gone = restarting.after(10.0, nodes=[node(allocatable=0)]).after(10.0)
+    assert done(gone.step()) == []
+    back = gone.after(10.0, nodes=[node(allocatable=7)], pods=[pod()]).observing(40)
+    assert verdicts(back.step())[f"device {GPU}/GPU-1 of node n1"] == "Healthy"
+
+
+@pytest.mark.rule("H7", "H8")
+def test_what_is_missing_for_another_device_fences_nothing() -> None:
+    dead = World([node(allocatable=7)], [pod()]).observing(9)
+    second = replace(dead, pods=[pod(containerStatuses=told(("GPU-1", "Unhealthy")))]).observing(2)
+    assert done(second.step()) == ["taint n1"]
+
+
+@pytest.mark.rule("H2", "H7")
+def test_a_second_device_is_withheld_once_one_more_is_missing() -> None:
+    dead = World([node(allocatable=7)], [pod()]).observing(9)
+    told_ = [pod(containerStatuses=told(("GPU-1", "Unhealthy")))]
+    second = replace(dead, pods=told_).after(5.0, nodes=[node(allocatable=6)])
+    assert done(second.step()) == ["evict train"]
+    assert fence(second.step(), f"device {GPU}/GPU-1 of node n1") == (Fence.KUBELET, True)
 
 
 @pytest.mark.rule("H10")

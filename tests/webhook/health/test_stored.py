@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.health.cases import Case, Evidence, Mark, Verdict
+from webhook.health.cases import Case, Evidence, Mark, Missing, Verdict
 from webhook.health.ledger import Eviction, Ledger
 from webhook.health.mishaps import Mishap
 from webhook.health.readings import Grade, Source
@@ -41,6 +41,9 @@ _CASES = st.builds(
     boot=_TEXTS,
     mark=st.sampled_from(Mark),
     is_seen=st.booleans(),
+    unmarked=_TIMES,
+    missing=st.none() | st.builds(Missing, _COUNTS, _COUNTS, _TIMES),
+    withheld=_TIMES,
     waived=_TEXTS,
 )
 _MISHAPS = st.builds(Mishap, _TIMES, st.sampled_from(Source), _TEXTS, _TEXTS, _SUBJECTS)
@@ -63,7 +66,7 @@ _DEVICES = st.builds(Subject, _TEXTS) | st.builds(
 )
 _LEDGERS = st.builds(
     Ledger,
-    st.lists(st.builds(Eviction, _TEXTS, _TEXTS, _TIMES), max_size=3).map(tuple),
+    st.lists(st.builds(Eviction, _TEXTS, _TEXTS, _TIMES, _TEXTS, _TEXTS), max_size=3).map(tuple),
     st.dictionaries(_DEVICES, _TIMES, max_size=3),
     st.dictionaries(_TEXTS, _TIMES, max_size=3),
     st.dictionaries(_TEXTS, _TIMES, max_size=3),

@@ -22,6 +22,7 @@ from webhook.health.signals import (
     rejected,
 )
 from webhook.health.subjects import Subject, node_subject, plugin_subject
+from webhook.health.withholding import withholding
 from webhook.inventory.facts import NodeCondition, NodeFacts, Taint
 from webhook.inventory.taints import is_own, is_transient
 
@@ -141,9 +142,10 @@ def _others(node: NodeFacts, moment: Moment, remembered: State) -> Iterator[Sign
     booted = {name: record.booted for name, record in remembered.records.items()}
     window_s = moment.policy.crash_window_s
     befallen = by_node(former, observed, moment.now, window_s, booted)
+    cases = {one.subject: one for record in remembered.records.values() for one in record.cases}
     readings = chain(
         device_taints.read(observed.devices),
-        pod_status.read(observed),
+        pod_status.read(observed, withholding(observed, cases, moment.now)),
         crashes.read(befallen.get(node.name, ())),
         rejected.read(befallen.get(node.name, ())),
     )

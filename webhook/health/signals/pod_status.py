@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from webhook.health.observed import Observed
 from webhook.health.readings import Grade, Reading, Source
@@ -13,15 +13,19 @@ from webhook.inventory.facts import NodeFacts
 from webhook.inventory.pod_facts import PodFacts
 
 
-def read(observed: Observed) -> Iterator[Reading]:
+def read(observed: Observed, withheld_: Container[Subject]) -> Iterator[Reading]:
     """Yield what Pods' statuses say of devices.
 
     A kubelet whose device plugin restarts calls all of its devices Unhealthy for a while. So of a
-    plugin's devices that alone is fatal only together with as many that are withheld.
+    plugin's devices that alone is fatal only of one that its kubelet is known to withhold.
+
+    Args:
+        observed: What there is.
+        withheld_: The devices that their kubelets withhold.
     """
     for (node, resource), found in _unhealthy(observed).items():
-        grade = _grade(observed.nodes[node], resource, len(found))
         for subject, pod in found.items():
+            grade = _grade(observed.nodes[node], resource, is_withheld=subject in withheld_)
             said = f"Pod {pod} is told that it is Unhealthy"
             yield Reading(subject, Source.POD_STATUS, "Unhealthy", grade, said)
 
@@ -69,14 +73,8 @@ def _named(pod: PodFacts) -> Iterator[Subject]:
             yield subject
 
 
-def _grade(node: NodeFacts, resource: str, count: int) -> Grade:
-    if not resource:
-        return Grade.FATAL  # a DRA driver says so itself, of this device
-    match withheld(node, resource):
-        case Withheld.ALL:
-            return Grade.UNKNOWN
-        case Withheld.NONE:
-            return Grade.ERROR
-        case Withheld.SOME:
-            missing = node.capacity[resource] - node.allocatable.get(resource, 0)
-            return Grade.FATAL if count <= missing else Grade.ERROR
+def _grade(node: NodeFacts, resource: str, *, is_withheld: bool) -> Grade:
+    # A DRA driver says so itself, of this device.
+    if not resource or is_withheld:
+        return Grade.FATAL
+    return Grade.UNKNOWN if withheld(node, resource) is Withheld.ALL else Grade.ERROR
