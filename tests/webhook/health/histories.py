@@ -19,7 +19,7 @@ from tests.webhook.health.simulated import (
 )
 from webhook.health.actions import Action, Doing
 from webhook.health.budget import quarantine_limit
-from webhook.health.cases import Verdict
+from webhook.health.cases import Mark, Verdict
 from webhook.health.decisions import HeldBack
 from webhook.health.fences import Fence, is_tainted, rule_name
 from webhook.health.step import Step
@@ -141,13 +141,14 @@ class Play:
         is_at_fault = self.world.speaks_against(subject)
         decision = next(one for one in taken.decisions if one.case.subject == subject)
         assert self.policy.mode_of(self.world.rows[subject.node]) is not Mode.OBSERVE
-        assert not decision.case.is_blind
+        is_relieved = action.doing is Doing.UNTAINT and self.world.is_kept(subject)
+        assert is_relieved or not decision.case.is_blind
         if action.doing in _HARMFUL:
             assert decision.case.held is Verdict.FAILED
             assert is_at_fault, f"{action} is about something that nobody sees to be at fault"
             assert not taken.breakers.stops(self.world.rows[subject.node])
         else:
-            assert not is_at_fault
+            assert is_relieved or not is_at_fault
         if action.doing in (Doing.EVICT, Doing.REMOVE):
             assert self.policy.mode_of(self.world.rows[subject.node]) is Mode.EVICT
             assert self.world.is_fenced(subject)
@@ -158,6 +159,8 @@ class Play:
                 if one.case.subject.node == subject.node
                 and one.fence is not None
                 and one.fence.by is Fence.TAINT
+                and one.case.mark is Mark.TAINT
+                and not one.case.is_waived
             ]
             assert needing == [], "another subject needs this taint"
 

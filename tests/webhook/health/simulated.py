@@ -184,11 +184,14 @@ class Simulated:
 
     def is_fenced(self, subject: Subject) -> bool:
         """Tell whether no new Pod can come to a subject."""
+        return is_tainted(self.nodes[subject.node]) or self.is_kept(subject)
+
+    def is_kept(self, subject: Subject) -> bool:
+        """Tell whether no new Pod can come to a device, whatever its node's taints are."""
         node = self.nodes[subject.node]
         rule = self.rules.get(rule_name(subject))
         return (
-            is_tainted(node)
-            or (rule is not None and keeps_pods_away(rule.taint))
+            (rule is not None and keeps_pods_away(rule.taint))
             or (bool(subject.resource) and 0 < self._allocatable(node) < node.capacity[GPU])
             or (not self.shape.serves_rules and self.sick.get(subject) in _TOLD_OF[2:])
         )
