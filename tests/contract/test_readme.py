@@ -16,7 +16,7 @@ import yaml
 from tests.contract.kustomize import REPOSITORY, build
 from tests.contract.readme import IN_A_CLUSTER, TEXT, commands, run
 
-_ASKING = re.compile(r"gpuspec (explain|mutate|table lint|table show|health simulate) ")
+_ASKING = re.compile(r"gpuspec (explain|mutate|validate|table lint|table show|health simulate) ")
 
 # Shown elsewhere: `make test` is what runs this test, `make play` has a test in tests/cluster.
 _ELSEWHERE = {"make test", "make play"}
