@@ -4,6 +4,7 @@ Every problem has a field path, a line, a column and a hint. Nothing but ``Docum
 for a text, whatever it holds.
 """
 
+from selection_spec.documents.editing import Change, EditError, changed
 from selection_spec.documents.loading import (
     Document,
     Survey,
@@ -12,12 +13,20 @@ from selection_spec.documents.loading import (
     survey_manifests,
 )
 from selection_spec.documents.nodes import Path, field_path
+from selection_spec.documents.scalar_spans import ScalarSpans, Within
+from selection_spec.documents.text import MAX_MANIFEST_BYTES
 from selection_spec.documents.validation import problems_from_validation
 
 __all__ = [
+    "MAX_MANIFEST_BYTES",
+    "Change",
     "Document",
+    "EditError",
     "Path",
+    "ScalarSpans",
     "Survey",
+    "Within",
+    "changed",
     "field_path",
     "load_manifests",
     "load_strict",

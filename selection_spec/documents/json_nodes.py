@@ -58,7 +58,7 @@ class _Scanner:
         while stack:
             container = stack[-1]
             if self._take("}" if isinstance(container, Mapping) else "]"):
-                stack.pop()
+                stack.pop().end = self.at
                 continue
             if container.children and not self._take(","):
                 raise self._fault("a comma or a closing bracket is missing")
@@ -93,13 +93,14 @@ class _Scanner:
                 self.at += 1
                 return Sequence(at)
             case '"':
-                return Scalar(at, self._string(), plain=False)
+                found = self._string()
+                return Scalar(at, found, plain=False, end=self.at)
         if number := _NUMBER.match(text, at):
             self.at = number.end()
-            return Literal(at, _number(number))
+            return Literal(at, _number(number), end=self.at)
         if word := _WORD.match(text, at):
             self.at = word.end()
-            return Literal(at, _WORDS[word[0]])
+            return Literal(at, _WORDS[word[0]], end=self.at)
         raise self._fault("a value is missing")
 
     def _string(self) -> str:

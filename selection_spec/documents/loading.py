@@ -6,6 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Self
 
+from selection_spec.documents.editing import Change, EditError, changes_between
 from selection_spec.documents.faults import Fault
 from selection_spec.documents.nodes import Lines, Mapping, Node, Path, Sequence, field_path, find
 from selection_spec.documents.reading import Located, read
@@ -63,6 +64,19 @@ class Document:
             return 0, 0
         node, key = find(self._root, path)
         return self._lines.place(node.at if key is None else key.at)
+
+    def changes_to(self, value: object) -> list[Change]:
+        """Return what has to change in the text so that the document has another value.
+
+        All else stays as it is written, comments too; offsets are those of the whole text. Whoever
+        applies changes reads the text again and looks whether it has come to that value.
+
+        Raises:
+            EditError: It cannot be changed where it stands.
+        """
+        if self._root is None:
+            raise EditError("it is no text")
+        return changes_between(self._lines.text, self._root, self.value, value)
 
 
 def load_strict(text: str | bytes) -> Document:

@@ -1,7 +1,8 @@
 """The tree of a document: what was written where, before anything is read into it.
 
-YAML events and JSON tokens both become these nodes. A node keeps one integer, the offset of its
-first character in the text; lines and columns are worked out when somebody asks.
+YAML events and JSON tokens both become these nodes. A node keeps the offsets of its first character
+in the text (``at``) and of what comes behind its last one (``end``); lines and columns are worked
+out when somebody asks.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Scalar:
     text: str
     plain: bool
     tag: str = ""
+    end: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +38,7 @@ class Literal:
 
     at: int
     value: float | bool | None
+    end: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -45,15 +48,18 @@ class Alias:
     at: int
     name: str
     target: Node
+    end: int = 0
 
 
 @dataclass(slots=True, eq=False)
 class Sequence:
-    """A list."""
+    """A list; ``is_flow`` where it is written between brackets."""
 
     at: int
     tag: str = ""
     children: list[Node] = field(default_factory=list)
+    end: int = 0
+    is_flow: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -63,6 +69,8 @@ class Mapping:
     at: int
     tag: str = ""
     children: list[Node] = field(default_factory=list)
+    end: int = 0
+    is_flow: bool = True
 
     def entries(self) -> list[tuple[Node, Node]]:
         """Return the (key, value) pairs in the order of the text."""
@@ -104,6 +112,11 @@ class Lines:
     def __init__(self, text: str) -> None:
         self._text = text
         self._starts: list[int] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return self._text
 
     def place(self, offset: int) -> tuple[int, int]:
         """Return (line, column); a line ends at a line feed, as editors and kubectl count."""

@@ -100,7 +100,7 @@ class _Builder:
             return None
         top: list[Node] = []
         children, in_flow = top, False
-        open_containers: list[tuple[list[Node], bool]] = []
+        open_containers: list[tuple[list[Node], bool, Mapping | Sequence]] = []
         while True:
             event = next_event()
             kind = type(event)
@@ -114,12 +114,19 @@ class _Builder:
                     self.faults.append(too_deep(container.at))
                     return None
                 children.append(container)
-                open_containers.append((children, in_flow))
+                open_containers.append((children, in_flow, container))
                 children, in_flow = container.children, in_flow or event.flow_style
             elif kind is yaml.DocumentEndEvent:
                 return top[0]
             else:
-                children, in_flow = open_containers.pop()
+                children, in_flow, closed = open_containers.pop()
+                closed.end = self._end(closed, event)
+
+    def _end(self, closed: Mapping | Sequence, event: Any) -> int:  # noqa: ANN401 - no types there
+        """Return where a container ends; one without brackets ends with the last thing in it."""
+        if closed.is_flow or not closed.children:
+            return self._offset + int(event.end_mark.index)
+        return closed.children[-1].end
 
     def rest_at(self) -> int | None:
         """Return the offset of whatever follows the first document, None for nothing."""
@@ -135,7 +142,8 @@ class _Builder:
 
     def _scalar(self, event: Any, *, in_flow: bool) -> Scalar:  # noqa: ANN401 - no types there
         text, plain = event.value, event.implicit[0]
-        node = Scalar(self._offset + event.start_mark.index, text, plain, event.tag or "")
+        at, end = self._offset + event.start_mark.index, self._offset + event.end_mark.index
+        node = Scalar(at, text, plain, event.tag or "", end)
         if in_flow and plain and "?" in text:
             # Newer readers take it for a part of the text; kubectl's is older.
             message = f"kubectl does not read {shown(text)}: a ? stands between brackets"
@@ -147,7 +155,8 @@ class _Builder:
     def _container(self, event: Any) -> Mapping | Sequence:  # noqa: ANN401 - no types there
         at, tag = self._offset + event.start_mark.index, event.tag or ""
         mapping = isinstance(event, yaml.MappingStartEvent)
-        node = Mapping(at, tag) if mapping else Sequence(at, tag)
+        kind = Mapping if mapping else Sequence
+        node = kind(at, tag, is_flow=bool(event.flow_style))
         if event.anchor is not None:
             self._anchors[event.anchor] = node
         return node
@@ -156,7 +165,7 @@ class _Builder:
         at = self._offset + event.start_mark.index
         target = self._anchors.get(event.anchor)
         if target is not None:
-            return Alias(at, event.anchor, target)
+            return Alias(at, event.anchor, target, self._offset + event.end_mark.index)
         self.faults.append(
             Fault(at, f"*{shown(event.anchor)} has no anchor", f"define &{shown(event.anchor)}")
         )

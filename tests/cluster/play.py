@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.cluster.api import WaitError
+from tests.cluster.api import Json, WaitError
 from tests.cluster.binaries import FOLDER_VARIABLE, MINORS, BinariesError
 from tests.cluster.claims.fleet import CLASSES, device_class, publish, slices_of
 from tests.cluster.control_plane import ControlPlane
@@ -114,12 +114,18 @@ def _play(version: str, count: int | None, folder: Path) -> None:
             control_plane.kubectl("apply", "--server-side", "-f", str(folder / "table.yaml"))
             seconds = time.monotonic() - started
             say(f"Kubernetes {version}, {len(nodes)} nodes and gpuspec: up in {seconds:.0f} s")
-            print(_how_to_use(control_plane), flush=True)
+            print(_how_to_use(control_plane, _one_with_gpus(nodes)), flush=True)
             _wait_for_interrupt([*control_plane.processes.values(), *programs])
             say("ending it …")
 
 
-def _how_to_use(control_plane: ControlPlane) -> str:
+def _one_with_gpus(nodes: Sequence[Json]) -> str:
+    """Return the name of a node that may be broken."""
+    metadata = (node["metadata"] for node in nodes)
+    return next(str(one["name"]) for one in metadata if MODEL_LABEL in one["labels"])
+
+
+def _how_to_use(control_plane: ControlPlane, sick: str) -> str:
     folder = control_plane.workdir
     path = ":".join(dict.fromkeys((str(control_plane.kubectl.program.parent), _BIN)))
     for name, manifest in _EXAMPLES.items():
@@ -139,6 +145,11 @@ In another terminal:
   gpuspec table show --cluster      # the table, and what its rows match
   gpuspec table generate --cluster  # one made from the nodes
   kubectl get deviceclasses,resourceslices  # the same devices, as a DRA driver has them
+  gpuspec health                    # what has failed: nothing yet
+  kubectl patch node {sick} --subresource=status -p \
+    '{{"status": {{"conditions": [{{"type": "GPUIsLost", "status": "True",
+      "lastTransitionTime": "'$(date -u +%FT%TZ)'"}}]}}}}'   # break a node
+  gpuspec health explain {sick}     # and what would be done about it
 
 gpuspec is installed from manifests/ already (its overlay: gpuspec/manifests/overlays/mine);
 the webhook and the controller run beside the cluster, for its kubelets are fake.

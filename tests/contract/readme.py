@@ -24,6 +24,7 @@ _MINE = "manifests/overlays/mine"
 _FILES = {
     "Pod": "pod.yaml",
     "DaemonSet": "daemonset.yaml",
+    "Job": "job.yaml",
     "SelectionTable": "table.yaml",
     "Kustomization": f"{_MINE}/kustomization.yaml",
 }

@@ -97,7 +97,7 @@ def series() -> Mapping[str, Mapping[str, frozenset[str]]]:
     CertificateMetrics(metrics.registry)
     ClaimTemplateMetrics(metrics.registry)
     nothing = Budget(Ledger(), Observed(), HealthPolicy())
-    step = Step(State(), (), (), nothing, Breakers({}))
+    step = Step(State(), (), (), nothing, nothing, Breakers({}))
     HealthMetrics(metrics.registry).looked(step, verdicts((), 0.0), ())
     for loop in LOOPS:
         for result in Result:

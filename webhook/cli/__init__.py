@@ -20,6 +20,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 80}
 # What the list of commands says of each; its module says the same again, and more.
 _VERBS = {
     "controller": "Run the loops that keep a cluster right.",
+    "convert": "Turn what manifests say by hand into specs, or specs into that.",
     "doctor": "Check an installation, and say what is wrong.",
     "explain": "Explain which devices a spec stands for, and why not the others.",
     "health": "Show what is not healthy in a cluster, and what is done about it.",

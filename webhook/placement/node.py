@@ -139,13 +139,13 @@ def _tolerate(spec: dict[str, Any], ours: Sequence[Toleration]) -> Iterator[Edit
     missing = tuple(
         toleration.to_json()
         for toleration in ours
-        if not any(_covers(other, toleration) for other in existing)
+        if not any(covers(other, toleration) for other in existing)
     )
     if missing:
         yield Extend(("spec", "tolerations"), missing, "N5")
 
 
-def _covers(existing: object, wanted: Toleration) -> bool:
+def covers(existing: object, wanted: Toleration) -> bool:
     """Tell whether a toleration that is there tolerates all that ours would (N5)."""
     if not isinstance(existing, dict) or existing.get("tolerationSeconds") is not None:
         return False

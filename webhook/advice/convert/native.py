@@ -1,0 +1,42 @@
+"""What a Pod's specs become where there is no webhook: ``gpuspec convert --to-native``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from webhook.admission.translate import Outcome
+from webhook.advice.convert.sight import Sight, Stay, elsewhere
+from webhook.jsonpatch import Edit, Put
+from webhook.pods import Ask
+
+# Their Pods have no field of their own that would choose nodes.
+_WITHOUT_PLACES: Final = ("tekton.dev", "sparkoperator.k8s.io")
+
+
+def native_edits(view: Sight, outcome: Outcome) -> tuple[Edit, ...] | Stay:
+    """Return what admission would do to a Pod, less its marks; or why a text cannot have that.
+
+    Args:
+        view: The Pod and where it stands.
+        outcome: What becomes of it; it is patched.
+    """
+    if str(view.item.get("apiVersion")).rpartition("/")[0] in _WITHOUT_PLACES:
+        return Stay(("spec",), f"{view.kind} has no field that chooses nodes for a Pod of its own")
+    asks = outcome.request.asks if outcome.request is not None else ()
+    edits = tuple(
+        _as_written(edit, view, asks) for edit in outcome.edits if edit.path[0] != "metadata"
+    )
+    return elsewhere(view, edits) or edits
+
+
+def _as_written(edit: Edit, view: Sight, asks: Sequence[Ask]) -> Edit:
+    """Keep the author's way to write an amount: ``2`` does not become ``"2"``."""
+    if not isinstance(edit, Put) or edit.path[3:4] != ("resources",):
+        return edit
+    ask = next((one for one in asks if one.need and one.path == edit.path[1:3]), None)
+    if ask is None:
+        return edit
+    container = view.pod["spec"][ask.path[0]][ask.path[1]]
+    amount = container["resources"]["limits"][ask.key]
+    return Put(edit.path, amount, edit.rule) if str(amount) == edit.value else edit
