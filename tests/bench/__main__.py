@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from tests.bench import claims, cold_start, controller, create, mutate, resolve
+from tests.bench import claims, cold_start, controller, create, mutate, resolve, validate
 from tests.bench.machine import header
 from tests.cluster.binaries import MINORS
 
-_BENCHES = ("mutate", "create", "resolve", "cold-start", "controller", "claims")
+_BENCHES = ("mutate", "create", "resolve", "cold-start", "controller", "claims", "validate")
 _MANY = click.IntRange(min=1)
 
 
@@ -92,6 +92,7 @@ def main(  # noqa: PLR0913 -- one for each option
       cold-start   gpuspec explain as a whole process
       controller   the controller beside a large cluster
       claims       a mix of Pods on a fleet, by claims and by a device plugin
+      validate     gpuspec validate on a tree of manifests, beside reading its YAML
 
     Ratios within one run count; absolute figures are those of the machine and of
     whatever else it does meanwhile. Nothing here fails for being slow.
@@ -105,6 +106,7 @@ def main(  # noqa: PLR0913 -- one for each option
         "cold-start": lambda: cold_start.bench(seconds, profile=profile),
         "controller": lambda: controller.bench(seconds, nodes=nodes, pods=pods, version=kubernetes),
         "claims": lambda: claims.bench(seed=seed, pods=mix, version=kubernetes),
+        "validate": lambda: validate.bench(seconds),
     }
     click.echo(header(sys.argv[1:]))
     for name in dict.fromkeys(benches or _BENCHES):

@@ -133,6 +133,17 @@ def test_resolve_compares_tables() -> None:
     )
 
 
+def test_validate_compares_trees() -> None:
+    figures = rf"{_TIME}{{4}}"
+    _has_lines(
+        _said("validate", *_TINY),
+        r"  +KB each  only read  judged  times",
+        rf"  mixed{figures}",
+        rf"  all ask for devices{figures}",
+        r"  target of the mixed tree: at least 500 judged",
+    )
+
+
 def test_cold_start_compares_processes_and_shows_imports() -> None:
     _has_lines(
         _said("cold-start", *_TINY, "--profile"),

@@ -48,6 +48,12 @@ _EXAMPLES = {
     "wrong.yaml": _POD.format(name="wrong", key="preferred.jp/gpu-a10"),
 }
 
+# A condition that a monitor would set; where it has no time of its own, nobody knows since when.
+_LOST = (
+    '{"status": {"conditions": [{"type": "GPUIsLost", "status": "True", '
+    """"lastTransitionTime": "'$(date -u +%FT%TZ)'"}]}}"""
+)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Start, tell how to use it, wait for Ctrl-C, clean up."""
@@ -146,9 +152,7 @@ In another terminal:
   gpuspec table generate --cluster  # one made from the nodes
   kubectl get deviceclasses,resourceslices  # the same devices, as a DRA driver has them
   gpuspec health                    # what has failed: nothing yet
-  kubectl patch node {sick} --subresource=status -p \
-    '{{"status": {{"conditions": [{{"type": "GPUIsLost", "status": "True",
-      "lastTransitionTime": "'$(date -u +%FT%TZ)'"}}]}}}}'   # break a node
+  kubectl patch node {sick} --subresource=status -p '{_LOST}'  # break a node
   gpuspec health explain {sick}     # and what would be done about it
 
 gpuspec is installed from manifests/ already (its overlay: gpuspec/manifests/overlays/mine);

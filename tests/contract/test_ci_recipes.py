@@ -94,7 +94,7 @@ def run_step(
     (step,) = (one for one in ACTION["runs"]["steps"] if one["name"] == name)
     given = {key: one["default"] for key, one in ACTION["inputs"].items()}
     given |= {key.replace("_", "-"): value for key, value in inputs.items()}
-    known = {f"inputs.{key}": value for key, value in given.items()}
+    known: dict[str, str] = {f"inputs.{key}": value for key, value in given.items()}
     known["github.action_path"] = str(source / ".github/actions/gpuspec")
 
     def fill(match: re.Match[str]) -> str:

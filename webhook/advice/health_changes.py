@@ -29,8 +29,9 @@ class Reach:
             else "new Pods are kept away and those that are there evicted"
         )
         return (
-            f"mode {self.mode} acts at once on what has failed already {whose}: {does}; see "
-            "what that is before: gpuspec health"
+            f"mode {self.mode} acts at once on what has failed already {whose}: {does}, but not "
+            "where a person has removed our mark and nothing new was heard; see what that is "
+            "before: gpuspec health"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -21,6 +21,7 @@ from webhook.jsonpatch import write
 from webhook.placement.templates import asked_of, canonical
 from webhook.selectors import PREFERRED, required_terms, requirements
 from webhook.snapshot import Snapshot
+from webhook.terms import HEALTH_LABEL
 
 Json = dict[str, Any]
 
@@ -124,8 +125,14 @@ def _other_words(before: Admission, after: Admission) -> Iterator[str]:
         yield "the same devices by other node labels"
     elif list(map(frozenset, claimed)) != list(map(frozenset, claims)):
         yield "the same rows, and claims that mean other devices of them"
-    elif claimed != claims or _preferred(was) != _preferred(will):
+    elif claimed != claims or _order(was) != _order(will):
         yield "the same devices preferred in another order"
+    if (avoids := _avoids_suspects(will)) != _avoids_suspects(was):
+        yield (
+            "nodes that health calls suspect are avoided where there are others"
+            if avoids
+            else "nodes that health calls suspect are no longer avoided"
+        )
     if set(before.tolerations) != set(after.tolerations):
         yield "other tolerations"
 
@@ -144,12 +151,28 @@ def _required(spec: Json) -> object:
     return spec.get("nodeSelector") or {}, {_term(term) for term in terms}
 
 
-def _preferred(spec: Json) -> object:
-    node = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
+def _order(spec: Json) -> object:
+    """Return which nodes a Pod prefers; that it avoids suspect ones is told apart."""
     return {
         (one.get("weight"), _term(mapping(one.get("preference"))))
-        for one in mappings(node.get(PREFERRED))
+        for one in _preferences(spec)
+        if not _is_of_health(one)
     }
+
+
+def _avoids_suspects(spec: Json) -> bool:
+    return any(map(_is_of_health, _preferences(spec)))
+
+
+def _preferences(spec: Json) -> Iterable[Json]:
+    node = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
+    return mappings(node.get(PREFERRED))
+
+
+def _is_of_health(preference: Json) -> bool:
+    """Tell whether a preference is ours for nodes without the label that health gives (H7)."""
+    said = requirements(mapping(preference.get("preference")))
+    return any(one.key == HEALTH_LABEL for one in said)
 
 
 def _term(term: Json | None) -> object:

@@ -13,7 +13,7 @@ import click
 from selection_spec.errors import GpuspecError
 from selection_spec.names import dns_subdomain_problem
 from selection_spec.table import Table, builtin_table
-from webhook.cli.inputs import UnreadableError, unreadable
+from webhook.cli.inputs import UnreadableError, read_table, unreadable
 from webhook.inventory.table_object import load_table_text, table_text
 from webhook.terms import DEFAULT_TABLE, TABLE_KIND, TABLES_PATH
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # settings: they take longer to load than all the rest of the command line.
 
 _TABLE_NAME = "gpuspec.table-name"
+_OF_CLUSTER = "cluster:"
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -119,6 +120,22 @@ def refusals() -> Iterator[None]:
         raise UnreadableError(f"the cluster refuses: {error}{hint}") from None
     except ClusterError as error:
         raise UnreadableError(str(error)) from None
+
+
+def named_table(name: str | None, place: ClusterPlace) -> Table:
+    """Return the table of a file, or for ``cluster:NAME`` a cluster's own.
+
+    Raises:
+        UnreadableError: It cannot be seen, or is no table.
+    """
+    of_cluster = (name or "").removeprefix(_OF_CLUSTER)
+    if name is None or of_cluster == name:
+        return read_table(name)
+    found = cluster_table(place, of_cluster)
+    if found.builtin:
+        note = f"the cluster has no {TABLE_KIND} {of_cluster}, so this is the built-in one"
+        click.echo(f"note: {name}: {note}", err=True)
+    return found.table
 
 
 def cluster_table(place: ClusterPlace, name: str | None = None) -> ClusterTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -57,13 +57,15 @@ def saved_items(file: str, kind: str) -> list[Json]:
 def progress(items: Iterable[_Item], label: str, length: int | None = None) -> Iterator[Any]:
     """Give the items back with a bar on standard error, where that is a terminal.
 
-    A length that is not known beforehand makes the bar count.
+    Where it is not known beforehand how many there are, they are counted: no bar could fill.
     """
+    is_known = length is not None or isinstance(items, Sized)
     with click.progressbar(
         items,
         length=length,
         label=label,
         show_pos=True,
+        bar_template="%(label)s  [%(bar)s]  %(info)s" if is_known else "%(label)s  %(info)s",
         file=sys.stderr,
         hidden=not sys.stderr.isatty(),
     ) as bar:

@@ -133,7 +133,7 @@ class HealthLoop:
             self._homes = Homes(table, Matcher(table))
 
     def _look(self, now: float) -> float:
-        ledger = self._book.read()
+        ledger = self._homes.ledger(self._book.read())
         facts = self._view.facts()
         if self._state is None:
             self._state = remembered(facts.nodes, ledger)
@@ -144,7 +144,7 @@ class HealthLoop:
         paused = refused | self._settling(steady)
         observed = self._homes.observed(facts)
         found = step(Moment(observed, self._policy, now, paused), state)
-        if jobs := self._view.jobs(found.decisions, steady):
+        if jobs := self._view.jobs(found.decisions, observed, steady):
             observed = replace(observed, jobs=jobs)
             found = step(Moment(observed, self._policy, now, paused), state)
         try:
@@ -152,7 +152,7 @@ class HealthLoop:
         except ConflictError:
             return 0.0
         self._state = found.state
-        written = self._records.write(found.state.records, facts.nodes, now)
+        written = self._records.write(found.state.records, facts.nodes, now, steady)
         self._note_refused(written.refused)
         self._say(found, now)
         actions = [one for one in found.actions if one.subject.node not in written.failed]

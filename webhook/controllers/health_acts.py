@@ -10,13 +10,16 @@ from webhook.controllers.node_taints import set_taint
 from webhook.health.actions import Action, Doing
 from webhook.health.cases import Mark
 from webhook.health.fences import NO_EFFECT, NO_SCHEDULE, UNHEALTHY, is_tainted, rule_name
-from webhook.health.subjects import Subject
+from webhook.health.signals.allocatable import Withheld, withheld
+from webhook.health.subjects import Kind, Subject
 from webhook.inventory.facts import Json, Taint, mapping, mappings, node_facts
 from webhook.inventory.pod_facts import PodFacts, pod_facts
-from webhook.inventory.rule_facts import rule_facts
+from webhook.inventory.rule_facts import RuleFacts, rule_facts
+from webhook.inventory.slice_facts import slice_facts
+from webhook.inventory.taints import keeps_pods_away
 from webhook.kube.cluster import Cluster
 from webhook.kube.errors import ApiError, ClusterError
-from webhook.terms import DRA_GROUP, RULE_LABEL, UNHEALTHY_TAINT
+from webhook.terms import DRA_GROUP, RULE_LABEL, SLICES_PATH, UNHEALTHY_TAINT
 
 _RULE_KIND = "DeviceTaintRule"
 
@@ -109,9 +112,7 @@ class Applier:
         found = rule_facts(self._cluster.get(f"{rules_path}/{name}"))
         if not found.is_ours:
             return Outcome(action, Result.FAILED, f"{_RULE_KIND} {name} is somebody else's")
-        subject = action.subject
-        selector = subject.driver, subject.pool, subject.device
-        if (found.selector, found.taint.effect) == (selector, action.effect):
+        if _says(found, action.subject, action.effect):
             return Outcome(action, Result.NEEDLESS)
         query = {"fieldManager": "gpuspec-health", "force": "true"}
         self._cluster.patch(f"{rules_path}/{name}", body, "apply", **query)
@@ -148,16 +149,40 @@ class Applier:
         return Outcome(action, Result.DONE)
 
     def _unfenced(self, action: Action, rules_path: str | None) -> str:
-        """Return why new Pods could come again; "" where our mark is there, or none is needed."""
+        """Return why new Pods could come again; "" where what keeps them away is read back (H8)."""
+        subject = action.subject
         if action.fence is Mark.RULE:
-            path = f"{rules_path}/{rule_name(action.subject)}"
-            rule = rule_facts(self._cluster.get(path))
-            is_there = rule.is_ours and rule.taint.effect == NO_SCHEDULE
+            rule = rule_facts(self._cluster.get(f"{rules_path}/{rule_name(subject)}"))
+            is_there = rule.is_ours and _says(rule, subject, NO_SCHEDULE)
             return "" if is_there else f"our DeviceTaintRule {rule.name} has changed"
-        if action.fence is not Mark.TAINT:
-            return ""
-        node = node_facts(self._cluster.get(f"/api/v1/nodes/{action.subject.node}"))
+        if action.fence is Mark.NONE and subject.kind is Kind.DRA:
+            return (
+                "" if self._is_tainted(subject) else f"its driver no longer taints {subject.name}"
+            )
+        node = node_facts(self._cluster.get(f"/api/v1/nodes/{subject.node}"))
+        if action.fence is Mark.NONE and subject.kind is Kind.PLUGIN:
+            is_kept = withheld(node, subject.resource) is Withheld.SOME
+            return "" if is_kept else f"node {node.name} no longer withholds {subject.resource}"
         return "" if is_tainted(node) else f"node {node.name} no longer has our taint"
+
+    def _is_tainted(self, subject: Subject) -> bool:
+        """Tell whether a device's driver keeps Pods off it, by the newest that it has published."""
+        where = f"spec.nodeName={subject.node},spec.driver={subject.driver}"
+        found = map(slice_facts, self._cluster.items(SLICES_PATH, fieldSelector=where))
+        slices = [one for one in found if one.pool == subject.pool]
+        newest = max((one.generation for one in slices), default=0)
+        return any(
+            device.name == subject.device and any(map(keeps_pods_away, device.taints))
+            for one in slices
+            if one.generation == newest
+            for device in one.devices
+        )
+
+
+def _says(rule: RuleFacts, subject: Subject, effect: str) -> bool:
+    selector = subject.driver, subject.pool, subject.device
+    said = rule.selector, rule.taint.key, rule.taint.effect
+    return said == (selector, UNHEALTHY_TAINT, effect)
 
 
 def _differs(pod: PodFacts, found: PodFacts, action: Action) -> str:

@@ -82,7 +82,7 @@ class HealthEvents:
             node = nodes.get(decision.case.subject.node)
             if node is None:
                 continue
-            for told in words.of_node(decision, now):
+            for told in words.of_node(decision, step.breakers, now):
                 name = object_event_name(node.name, node.uid, told.cause)
                 yield name, _on_node(name, node, told, time)
             pods = {holder.pod.uid: holder.pod for holder in decision.holders or ()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from webhook.health.cases import Case
 from webhook.health.ledger import Ledger
@@ -22,18 +22,39 @@ _ROWS = 2
 
 @dataclass(frozen=True, slots=True)
 class Breakers:
-    """Which rows are stopped, and since when, in seconds since 1970."""
+    """Which rows are stopped.
+
+    Attributes:
+        rows: Their ids, and since when, in seconds since 1970.
+        kin: By row, the one that stands for it among those that have nodes in common with it: one
+            storm stopped them all. A row that is not in here stands for itself.
+    """
 
     rows: Mapping[str, float]
+    kin: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stops_all(self) -> bool:
         """Whether everything is stopped."""
-        return len(self.rows) >= _ROWS
+        return len({self.kin.get(row, row) for row in self.rows}) >= _ROWS
 
     def stops(self, rows: Iterable[str]) -> bool:
         """Tell whether nothing may be done about a node of these rows."""
         return self.stops_all or any(row in self.rows for row in rows)
+
+
+def breakers_of(ledger: Ledger, observed: Observed) -> Breakers:
+    """Return the breakers that a ledger has, for the rows as their nodes are now."""
+    stopped = ledger.breakers
+    if len(stopped) < _ROWS:
+        return Breakers(stopped)
+    kin = {row: row for row in stopped}
+    for rows in set(observed.rows.values()):
+        those = {kin[row] for row in rows if row in kin}
+        if len(those) > 1:
+            one = min(those)
+            kin = {row: one if whose in those else whose for row, whose in kin.items()}
+    return Breakers(stopped, kin)
 
 
 def with_breakers(ledger: Ledger, cases: Iterable[Case], observed: Observed, now: float) -> Ledger:

@@ -127,7 +127,8 @@ class Case:
             now: Seconds since 1970.
         """
         since = max(self.since, self.looked, self.good_since)
-        latest = max(since, self.failed, self.recovered, self.unmarked)
+        fell = self.missing.fell if self.missing is not None else 0.0
+        latest = max(since, self.failed, self.recovered, self.unmarked, self.withheld, fell)
         if latest <= now and all(one.at <= now for one in self.evidence):
             return self
         return replace(
@@ -138,6 +139,8 @@ class Case:
             failed=min(self.failed, now),
             recovered=min(self.recovered, now),
             unmarked=min(self.unmarked, now),
+            withheld=min(self.withheld, now),
+            missing=None if self.missing is None else replace(self.missing, fell=min(fell, now)),
             evidence=tuple(replace(one, at=min(one.at, now)) for one in self.evidence),
         )
 

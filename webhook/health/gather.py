@@ -75,6 +75,10 @@ class Homes:
             daemons=facts.daemons,
         )
 
+    def ledger(self, ledger: Ledger) -> Ledger:
+        """Return a ledger without breakers of rows that this table no longer has (H5)."""
+        return ledger.of_rows([row.id for row in self.table.rows])
+
     def _rows(self, nodes: Iterable[NodeFacts]) -> Mapping[str, tuple[str, ...]]:
         seen = {}
         for node in nodes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -69,9 +69,25 @@ class Ledger:
         )
 
     def recent(self, now: float, window_s: float) -> Ledger:
-        """Return it without what no longer counts, and with rows resumed that were asked to be."""
+        """Return it without what no longer counts, and with rows resumed that were asked to be.
+
+        Nothing was done later than now: whoever wrote that had a clock that was ahead.
+        """
+        evictions = (replace(one, at=min(one.at, now)) for one in self.evictions)
         return replace(
             self,
-            evictions=tuple(one for one in self.evictions if now - window_s < one.at),
+            evictions=tuple(one for one in evictions if now - window_s < one.at),
+            quarantined={subject: min(at, now) for subject, at in self.quarantined.items()},
+            breakers={row: min(at, now) for row, at in self.breakers.items()},
             resumed={row: now if at == ASKED else min(at, now) for row, at in self.resumed.items()},
+        )
+
+    def of_rows(self, rows: Collection[str]) -> Ledger:
+        """Return it without what was said about rows that are in no table any more (H5)."""
+        if self.breakers.keys() | self.resumed.keys() <= set(rows):
+            return self
+        return replace(
+            self,
+            breakers={row: at for row, at in self.breakers.items() if row in rows},
+            resumed={row: at for row, at in self.resumed.items() if row in rows},
         )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from webhook.health.observed import Observed
-from webhook.health.readings import Source
+from webhook.health.readings import SKEW_S, Source
 from webhook.health.subjects import Subject, device_named, node_subject
 from webhook.inventory.pod_facts import PodFacts
 
-# Of one node's, the newest: enough to judge by, and a node's annotation stays small.
+# Of one node's so many: enough to judge by, and a node's annotation stays small.
 _REMEMBERED = 100
 
 
@@ -63,6 +63,8 @@ def by_node(
 ) -> dict[str, tuple[Mishap, ...]]:
     """Return what is to be remembered of each node: new mishaps and former ones of the window.
 
+    What a kubelet dates ahead of us is believed only while a Pod tells of it.
+
     Args:
         former: What was remembered.
         observed: What there is.
@@ -74,14 +76,31 @@ def by_node(
     found: dict[str, set[Mishap]] = defaultdict(set)
     for node, those in former.items():
         if node in observed.nodes:
-            found[node].update(those)
+            found[node].update(one for one in those if one.at <= now + SKEW_S)
     for one in mishaps(observed):
         found[one.subject.node].add(one)
     recent = {
         node: sorted(one for one in those if _since(node, booted, now - window_s) < one.at)
         for node, those in found.items()
     }
-    return {node: tuple(those[-_REMEMBERED:]) for node, those in recent.items() if those}
+    return {node: tuple(_kept(those)) for node, those in recent.items() if those}
+
+
+def _kept(those: list[Mishap]) -> list[Mishap]:
+    """Return as many as are remembered, in order: in turns the newest of each program on a subject.
+
+    So a program that crashes again and again hides no other one.
+    """
+    if len(those) <= _REMEMBERED:
+        return those
+    turns: Counter[tuple[Source, Subject, str]] = Counter()
+    by_turn = []
+    for one in reversed(those):
+        whose = one.source, one.subject, one.program
+        by_turn.append((turns[whose], one))
+        turns[whose] += 1
+    by_turn.sort(key=lambda entry: entry[0])
+    return sorted(one for _, one in by_turn[:_REMEMBERED])
 
 
 def _since(node: str, booted: Mapping[str, float] | None, otherwise: float) -> float:
@@ -89,8 +108,9 @@ def _since(node: str, booted: Mapping[str, float] | None, otherwise: float) -> f
 
 
 def _asks(pod: PodFacts, observed: Observed) -> bool:
-    """Tell whether a rejected Pod wanted devices of ours: others' are rejected the same way."""
-    return not observed.resources.isdisjoint(pod.devices)
+    """Tell whether a rejected Pod lacked devices of ours: others' are rejected the same way."""
+    named = pod.trouble.lacking if pod.trouble is not None else ()
+    return not observed.resources.isdisjoint(named or pod.devices)
 
 
 def _mishap(pod: PodFacts, source: Source, subject: Subject, at: float) -> Mishap:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from selection_spec.durations import parse_duration
 from selection_spec.errors import GpuspecError
@@ -79,11 +80,17 @@ def is_of_job(pod: PodFacts) -> bool:
     return pod.owner.kind == "Job" and pod.owner.group == _JOBS
 
 
-def is_removable(pod: PodFacts) -> bool:
-    """Tell whether a dead Pod may be removed: whoever made it has made another one (H9)."""
-    if pod.on_failure in ("evict", "ignore"):
-        return pod.on_failure == "evict"
-    return pod.owner.kind not in ("Pod", "DaemonSet") and not pod.is_mirror
+def is_removable(
+    pod: PodFacts,
+    jobs: Mapping[str, JobFacts] = MappingProxyType({}),
+    failed: float = 0.0,
+    now: float = 0.0,
+) -> bool:
+    """Tell whether a dead Pod may be removed: by the rules for those that live (H9).
+
+    The arguments are those of ``permit``; where they are not known it stays if they matter.
+    """
+    return permit(pod, jobs, failed, now).is_given
 
 
 def _later(

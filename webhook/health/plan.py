@@ -62,6 +62,8 @@ class Planner:
         self._imagined = self._budget.imagined()
         self._stays = Stays(moment)
         self._marks = 0
+        # Nodes that have our taint for something that we know of.
+        self._tainting: set[str] = set()
 
     @property
     def budget(self) -> Budget:
@@ -85,6 +87,11 @@ class Planner:
             for before, after in zip(in_order, settled_, strict=True)
             if before.case.mark is Mark.TAINT and after.case.is_waived
         }
+        self._tainting = {
+            one.case.subject.node
+            for one in settled_
+            if one.case.mark is Mark.TAINT and not one.case.is_waived
+        }
         decided = [self._decide(_waived(one) if _node(one) in freed else one) for one in settled_]
         kept = {one.case.subject.node for one in decided if _needs_taint(one)}
         return tuple(_keeping(one, kept) for one in decided)
@@ -105,10 +112,17 @@ class Planner:
             return self._resting(found)
         if self._breakers.stops(self._moment.rows(case.subject.node)):
             return replace(found, held_back=HeldBack.BREAKER)
-        if case.is_waived and not (fence.is_in_place and fence.mark is Mark.NONE):
-            # Nor by a taint of ours that is there for something else of the node.
+        if case.is_waived and not self._is_others(case.subject, fence):
             return replace(found, held_back=HeldBack.WAIVED)
         return self._evicting(self._fencing(found))
+
+    def _is_others(self, subject: Subject, fence: Fencing) -> bool:
+        """Tell whether Pods are kept away by others than us, a person with our taint among them.
+
+        A taint that we have placed for something else of the node is ours.
+        """
+        is_ours = fence.mark is Mark.TAINT and subject.node in self._tainting
+        return fence.is_in_place and not is_ours
 
     def _resting(self, found: Decision) -> Decision:
         """Do nothing about what is not bad, or not to be judged, at this moment.
@@ -208,11 +222,14 @@ class Planner:
         dead = (
             pod
             for pod in rejected(found.case.subject, self._observed)
-            if not pod.leaves and pod.uid not in self._moment.paused and is_removable(pod)
+            if not pod.leaves and pod.uid not in self._moment.paused and self._goes(found.case, pod)
         )
         actions += [self._action(Doing.REMOVE, found, pod) for pod in islice(dead, _DEAD)]
         kept = found.holders if found.holders is None else tuple(holders_)
         return replace(found, holders=kept, actions=tuple(actions), spent=spent)
+
+    def _goes(self, case: Case, pod: PodFacts) -> bool:
+        return is_removable(pod, self._observed.jobs, case.failed, self._now)
 
     def _action(self, doing: Doing, found: Decision, pod: PodFacts) -> Action:
         why = "; ".join(found.look.said)

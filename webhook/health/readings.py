@@ -41,6 +41,10 @@ GRADES = {
 """What a configured severity comes to."""
 
 
+SKEW_S = 60.0
+"""By how much a node's clock may be ahead of ours: what it dates later tells no time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """One signal about one subject, anything but good.

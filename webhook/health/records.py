@@ -55,6 +55,12 @@ class State:
     ledger: Ledger = field(default_factory=Ledger)
 
 
+def until(record: Record, now: float) -> Record:
+    """Return a record without times that are still to come (``Case.until``)."""
+    cases = tuple(case.until(now) for case in record.cases)
+    return replace(record, cases=cases, booted=min(record.booted, now))
+
+
 def of_boot(record: Record, boot: str, now: float, window_s: float) -> Record:
     """Return a record for a node's boot: of another one, what befell Pods before is over (H3)."""
     if record.boot == boot:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from webhook.health.budget import Budget
 from webhook.health.cases import Case, Mark
 from webhook.health.decisions import Holder
@@ -17,6 +19,9 @@ from webhook.terms import ON_FAILURE_ANNOTATION
 # By how much the clocks of the API server and ours may differ.
 _CLOCKS_S = 60.0
 
+# A Pod is gone some seconds after the grace that it was given, if it goes at all.
+_OVERDUE_S = 30.0
+
 # A Pod made so long after a mark was placed had been seen to be kept away, was it to be.
 _UNDERWAY_S = 60.0
 
@@ -31,10 +36,13 @@ class Stays:
     def __init__(self, moment: Moment) -> None:
         self._moment = moment
         self._observed = moment.observed
+        leaving = [pod for pod in self._observed.pods if pod.leaves and is_of_job(pod)]
+        overdue = {pod.uid for pod in leaving if moment.now >= pod.leaves_by + _OVERDUE_S}
         # Jobs of which a Pod goes now, or went just now, or is about to be gone.
-        self._jobs = {
-            pod.owner.uid for pod in self._observed.pods if pod.leaves and is_of_job(pod)
-        }.union(moment.paused)
+        self._jobs = {pod.owner.uid for pod in leaving if pod.uid not in overdue}
+        self._jobs |= set(moment.paused)
+        # What hangs in its device may never be gone; it has not counted against its Job yet.
+        self._overdue = Counter(pod.owner.uid for pod in leaving if pod.uid in overdue)
 
     def holders(self, case: Case) -> tuple[Holder, ...] | None:
         """Return who holds a subject, each with why it stays; None where that cannot be told."""
@@ -84,8 +92,13 @@ class Stays:
 
     def _why_of_job(self, pod: PodFacts) -> str:
         job = self._observed.jobs.get(pod.owner.uid) if is_of_job(pod) else None
-        if job is not None and not job.ignores and pod.owner.uid in self._jobs:
+        if job is None or job.ignores:
+            return ""
+        if pod.owner.uid in self._jobs:
             return "another Pod of its Job goes first: each counts as a failure of the Job"
+        hanging = self._overdue[pod.owner.uid]
+        if hanging and not job.outlives(pod, hanging):
+            return f"{hanging} of its Job's Pods do not end, and one more would end the Job"
         return ""
 
     def _claim_tolerates(self, subject: Subject, fence: Fencing, pod: PodFacts) -> bool:

@@ -14,16 +14,17 @@ from itertools import chain
 
 from selection_spec.health import Mode
 from webhook.health.actions import Action
-from webhook.health.breaker import Breakers, with_breakers
+from webhook.health.breaker import Breakers, breakers_of, with_breakers
 from webhook.health.budget import Budget
-from webhook.health.cases import Case, Evidence, Look
+from webhook.health.cases import Case, Evidence, Look, Mark
 from webhook.health.decisions import Decision
 from webhook.health.marks import adopted
 from webhook.health.mishaps import Mishap, by_node
 from webhook.health.moment import Moment
+from webhook.health.observed import DeviceKey, Devices
 from webhook.health.plan import Planner
 from webhook.health.readings import Grade, Reading, Source
-from webhook.health.records import Record, State, labelled, of_boot
+from webhook.health.records import Record, State, labelled, of_boot, until
 from webhook.health.signals import (
     allocatable,
     conditions,
@@ -81,21 +82,27 @@ def step(moment: Moment, state: State) -> Step:
     nodes, policy = moment.observed.nodes, moment.policy
     window_s = policy.crash_window_s
     former = {
-        name: of_boot(record, nodes[name].boot, moment.now, window_s)
+        name: of_boot(until(record, moment.now), nodes[name].boot, moment.now, window_s)
         for name, record in state.records.items()
         if name in nodes and nodes[name].uid == record.uid
     }
     remembered = {name: record.mishaps for name, record in former.items()}
     booted = {name: record.booted for name, record in former.items()}
     befallen = by_node(remembered, moment.observed, moment.now, window_s, booted)
-    known = {case.subject: case for record in former.values() for case in record.cases}
+    devices = moment.observed.devices
+    known = {
+        case.subject: case
+        for record in former.values()
+        for case in record.cases
+        if not _is_elsewhere(case.subject, devices)
+    }
     held = withholding(moment.observed, known, moment.now)
     looks = list(_looks(moment, known, _by_subject(moment, befallen, held), held))
     cases = [look.case for look in looks]
     ledger = state.ledger.recent(moment.now, policy.eviction_window_s)
     ledger = swept(ledger, cases, moment)
     ledger = with_breakers(ledger, cases, moment.observed, moment.now)
-    breakers = Breakers(ledger.breakers)
+    breakers = breakers_of(ledger, moment.observed)
     planner = Planner(moment, ledger, breakers)
     decisions = planner.decisions(looks)
     records = _records(moment, former, decisions, befallen)
@@ -132,7 +139,8 @@ def _readings(
     for those in befallen.values():
         others += [crashes.read(those), rejected.read(those)]
     for one in chain.from_iterable(others):
-        if observed.judges(one.subject) and observed.nodes[one.subject.node].ready:
+        is_ours = observed.judges(one.subject) and not _is_elsewhere(one.subject, observed.devices)
+        if is_ours and observed.nodes[one.subject.node].ready:
             yield one
 
 
@@ -146,11 +154,39 @@ def _looks(
     for subject in sorted({*cases, *readings}):
         node = moment.node(subject.node)
         said = readings.get(subject, []) if node.ready else [_stale(subject)]
+        if subject in cases and _is_unseen(cases[subject], moment.observed.devices):
+            said = [*said, _unseen(subject)]
         again = partial(_again, moment, subject, held)
         instant = Instant(moment.now, node.boot, moment.policy)
         look = judged(subject, cases.get(subject), said, again, instant)
         if look is not None:
             yield replace(look, case=noted(look.case, held, node))
+
+
+def _is_elsewhere(subject: Subject, devices: Devices) -> bool:
+    """Tell whether its driver offers a device on another node.
+
+    It was moved, or whoever may write on one node speaks of what is on another one: a rule for it
+    is that node's matter.
+    """
+    return devices.nodes.get(_device(subject), subject.node) != subject.node
+
+
+def _is_unseen(case: Case, devices: Devices) -> bool:
+    """Tell whether nobody offers a device for which there may be a rule of ours.
+
+    On which node it is, and so whose matter the rule is, cannot be told until somebody does.
+    """
+    return case.mark is Mark.RULE and _device(case.subject) not in devices.nodes
+
+
+def _unseen(subject: Subject) -> Reading:
+    said = f"{subject.driver} does not offer {subject.pool}/{subject.device} at present"
+    return Reading(subject, Source.DEVICE_TAINT, "Offered", Grade.UNKNOWN, said)
+
+
+def _device(subject: Subject) -> DeviceKey:
+    return subject.driver, subject.pool, subject.device
 
 
 def _stale(subject: Subject) -> Reading:
@@ -167,8 +203,7 @@ def _again(moment: Moment, subject: Subject, held: Withholding, evidence: Eviden
         case Source.ALLOCATABLE:
             return allocatable.again(node, evidence.name)
         case Source.DEVICE_TAINT:
-            key = subject.driver, subject.pool, subject.device
-            return device_taints.again(observed.devices, key)
+            return device_taints.again(observed.devices, _device(subject))
         case Source.POD_STATUS:
             is_well = bool(subject.resource) and is_handed_out(subject, evidence.at, held)
             return Grade.GOOD if is_well else pod_status.again(observed, subject)

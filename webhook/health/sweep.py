@@ -9,6 +9,7 @@ from dataclasses import replace
 from webhook.health.cases import Case, Mark
 from webhook.health.fences import counted_as, is_tainted
 from webhook.health.ledger import Ledger
+from webhook.health.marks import is_marked
 from webhook.health.moment import Moment
 from webhook.health.subjects import Subject
 
@@ -22,7 +23,12 @@ def swept(ledger: Ledger, cases: Sequence[Case], moment: Moment) -> Ledger:
     One that this process knows nothing of may be another controller's, whose mark is about to be
     seen, for whatever of the node; one that is known to be over makes room at once.
     """
-    marked = {counted_as(case.subject, case.mark) for case in cases if case.mark is not Mark.NONE}
+    # A mark that was just planned is in the ledger; one that is remembered may be anybody's word.
+    marked = {
+        counted_as(case.subject, case.mark)
+        for case in cases
+        if case.mark is not Mark.NONE and is_marked(case, moment.observed)
+    }
     by_node: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         by_node[case.subject.node].append(case)

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from selection_spec.denial import few
 from selection_spec.health import HealthPolicy, Mode
+from webhook.health.breaker import Breakers
 from webhook.health.budget import Spent
 from webhook.health.cases import Case, Mark, Verdict
 from webhook.health.decisions import Decision, HeldBack
@@ -60,6 +61,15 @@ _SPENT = {
 }
 
 
+REFUSED = "its eviction was refused and is tried again"
+"""Why a Pod stays for now: PodDisruptionBudgets, of which it has Events of their own (H9)."""
+
+
+NODES_REFUSE = "NodesRefuse"
+EVICTIONS_REFUSED = "EvictionsRefused"
+"""Reasons of the condition ``Health`` where something is in the way."""
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """One thing to be told on an object.
@@ -85,7 +95,7 @@ def verdicts(decisions: Iterable[Decision], now: float) -> Counter[Verdict]:
     return Counter(one.case.verdict for one in reported(decisions, now))
 
 
-def of_node(decision: Decision, now: float) -> Iterator[Told]:
+def of_node(decision: Decision, breakers: Breakers, now: float) -> Iterator[Told]:
     """Yield what is to be told on a subject's node, once each."""
     case = decision.case
     if case.recovered and case.verdict is Verdict.HEALTHY:
@@ -99,8 +109,8 @@ def of_node(decision: Decision, now: float) -> Iterator[Told]:
     cause = _cause(case) if decision.fence is None else f"{_cause(case)} {decision.mode}"
     yield Told(_OF_VERDICT[case.verdict], cause, said)
     yield from _placed(decision)
-    if decision.is_for_want_of_budget or decision.held_back is HeldBack.BREAKER:
-        why = spent(decision) or decision.held_back.value
+    if decision.is_for_want_of_budget or decision.held_back in (HeldBack.BREAKER, HeldBack.WAIVED):
+        why = spent(decision) or held_back(decision, breakers)
         yield Told(Reason.HELD_BACK, f"{_cause(case)} {why}", f"{case.subject}: {why}")
 
 
@@ -117,7 +127,7 @@ def kept(decision: Decision) -> Iterator[tuple[str, Told]]:
     if decision.mode is not Mode.EVICT or decision.fence is None:
         return
     for holder in decision.holders or ():
-        if holder.why and not holder.pod.leaves:
+        if holder.why and holder.why != REFUSED and not holder.pod.leaves:
             said = f"{decision.case.subject} has failed and this Pod stays there: {holder.why}"
             yield holder.pod.uid, Told(Reason.KEPT, f"{_cause(decision.case)} {holder.why}", said)
 
@@ -136,6 +146,13 @@ def done(decision: Decision) -> str:
     if decision.locked_out:
         said += f"; beside it these DaemonSets would not come back: {few(decision.locked_out)}"
     return said
+
+
+def held_back(decision: Decision, breakers: Breakers) -> str:
+    """Return why nothing more is done about a subject, in words; "" where nothing holds it back."""
+    if decision.held_back is HeldBack.BREAKER and breakers.stops_all:
+        return f"everything is stopped, by {' and '.join(sorted(breakers.rows))}"
+    return decision.held_back.value
 
 
 def spent(decision: Decision) -> str:
@@ -167,10 +184,15 @@ def conditions(
         said.append(few(step.notes))
     if refused:
         said.append(f"nothing is done about some nodes: {refused}")
+    kept_back = _refused(step)
+    if kept_back:
+        count = counted(len(kept_back), "refused eviction")
+        said.append(f"{count}, by PodDisruptionBudgets mostly, tried again: {few(kept_back)}")
     if missing:
         said.append(f"this Kubernetes drops by default: {', '.join(missing)}")
     reason = "SignalsMissing" if missing else "Watching"
-    reason = "NodesRefuse" if refused else reason
+    reason = EVICTIONS_REFUSED if kept_back else reason
+    reason = NODES_REFUSE if refused else reason
     return (
         Condition(HEALTH, "True", reason, "; ".join(said)),
         _budget(step),
@@ -199,6 +221,17 @@ def summary(step: Step, policy: HealthPolicy, now: float) -> dict[str, object]:
 def blind(why: str) -> Condition:
     """Return that nothing is judged now, and why (H3)."""
     return Condition(HEALTH, "False", "CannotFollow", f"nothing is judged or done: {why}")
+
+
+def _refused(step: Step) -> list[str]:
+    """Return the Pods whose evictions were refused and are tried again (H9)."""
+    found = {
+        holder.pod.key
+        for one in step.decisions
+        for holder in one.holders or ()
+        if holder.why == REFUSED
+    }
+    return sorted(found)
 
 
 def _budget(step: Step) -> Condition:

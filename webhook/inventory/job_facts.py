@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from webhook.inventory.facts import Json, mapping, mappings
@@ -12,8 +13,12 @@ _BACKOFF_LIMIT = 6
 
 _DISRUPTION = "DisruptionTarget"
 
-# The exit codes of containers that were ended by SIGTERM, or by SIGKILL.
+# The exit codes of containers that were ended by SIGTERM, or by SIGKILL. Which of them it will be
+# nobody knows before.
 _KILLED = (143, 137)
+
+# What a podFailurePolicy may do, the best for the Job first; "" where no rule of it fits.
+_ACTIONS = ("Ignore", "Count", "", "FailIndex", "FailJob")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +37,19 @@ class JobFacts:
     retries: int = _BACKOFF_LIMIT
     per_index: int | None = None
 
-    def outlives(self, pod: PodFacts) -> bool:
-        """Tell whether the Job goes on when this Pod of it is evicted."""
+    def outlives(self, pod: PodFacts, uncounted: int = 0) -> bool:
+        """Tell whether the Job goes on when this Pod of it is evicted.
+
+        Args:
+            pod: One of the Job's.
+            uncounted: How many others of its Pods are being deleted, so that it may still come to
+                count them as failed.
+        """
         if self.ignores or self.fails:
             return self.ignores
         if self.per_index is not None:
             return pod.index_failures < self.per_index
-        return self.retries > 0
+        return self.retries > uncounted
 
 
 def job_facts(job: Json) -> JobFacts:
@@ -55,26 +66,39 @@ def job_facts(job: Json) -> JobFacts:
 
 
 def _action(spec: Json) -> str:
-    """Return what the podFailurePolicy does about an evicted Pod: its first rule that fits.
+    """Return the worst that the podFailurePolicy may do about an evicted Pod.
 
-    An evicted Pod has the condition DisruptionTarget, and its containers end by a signal unless
-    they catch it.
+    An evicted Pod has the condition DisruptionTarget, and its containers end by either signal.
     """
-    for rule in mappings(mapping(spec.get("podFailurePolicy")).get("rules")):
-        if _is_of_exit_codes(mapping(rule.get("onExitCodes"))):
-            return str(rule.get("action"))
-        for condition in mappings(rule.get("onPodConditions")):
-            if condition.get("type") == _DISRUPTION and condition.get("status", "True") == "True":
-                return str(rule.get("action"))
+    rules = list(mappings(mapping(spec.get("podFailurePolicy")).get("rules")))
+    return max((_first(rules, code) for code in _KILLED), key=_ACTIONS.index)
+
+
+def _first(rules: Sequence[Json], code: int) -> str:
+    """Return what the first rule does that fits a Pod whose containers ended with a code.
+
+    That an exit code is ignored helps nobody who may end with another one, so that does not count.
+    """
+    for rule in rules:
+        action = rule.get("action")
+        is_hit = action != "Ignore" and _fits(mapping(rule.get("onExitCodes")), code)
+        if is_hit or _is_of_disruption(rule):
+            return str(action) if action in _ACTIONS else ""
     return ""
 
 
-def _is_of_exit_codes(rule: Json) -> bool:
+def _fits(rule: Json, code: int) -> bool:
     values = rule.get("values")
     if not isinstance(values, list):
         return False
-    is_listed = any(one in _KILLED for one in values)
-    return is_listed if rule.get("operator") == "In" else not is_listed
+    return (code in values) is (rule.get("operator") == "In")
+
+
+def _is_of_disruption(rule: Json) -> bool:
+    return any(
+        one.get("type") == _DISRUPTION and one.get("status", "True") == "True"
+        for one in mappings(rule.get("onPodConditions"))
+    )
 
 
 def _whole(value: object, otherwise: int) -> int:

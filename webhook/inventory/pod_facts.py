@@ -77,10 +77,13 @@ class PodFacts:
         unclaimed: Whether a claim of one of these templates is still to be made.
         has_claims: Whether it holds, or waits for, claims of whatever kind.
         index_failures: How often this index of an indexed Job has failed before.
-        trouble: What its status tells of trouble with its devices; None where nothing does.
+        trouble: What its status tells of its devices and of trouble with them; None where it tells
+            nothing of either.
         on_failure: Its annotation about what is to become of it when its device fails (H9).
         created: When it was created, in seconds since 1970; 0 where that is not known.
         leaves: Whether it is being deleted.
+        leaves_by: By when it was to be gone, in seconds since 1970: the end of its grace period; 0
+            where it is not being deleted. It is there for longer where it hangs.
         is_mirror: Whether the kubelet made it from a file.
         program: What runs it, the same for all that a Deployment or a CronJob ever made, and for
             what somebody submits again and again under new names.
@@ -106,6 +109,7 @@ class PodFacts:
     on_failure: str = ""
     created: float = 0.0
     leaves: bool = False
+    leaves_by: float = 0.0
     is_mirror: bool = False
     program: str = ""
 
@@ -146,8 +150,9 @@ def pod_facts(pod: Json) -> PodFacts:
         on_failure=_word(_text(annotations.get(ON_FAILURE_ANNOTATION))[:_REMEMBERED_CHARACTERS]),
         created=seconds(metadata.get("creationTimestamp")),
         leaves=_leaves(metadata),
+        leaves_by=seconds(metadata.get("deletionTimestamp")),
         is_mirror=MIRROR_ANNOTATION in annotations,
-        program=_word(_program(metadata, spec, owner)) if trouble else "",
+        program=_word(_program(metadata, spec, owner)) if trouble and trouble.has_befallen else "",
     )
 
 
@@ -225,7 +230,7 @@ def _program(metadata: Json, spec: Json, owner: Owner) -> str:
 
     A Deployment's ReplicaSets run one program: what follows the last dash of their names only
     numbers them. What runs once, whoever wants it again submits under another name: it is known by
-    its images.
+    its images, of whichever version: the next try has another tag.
     """
     namespace, kind, name = metadata.get("namespace"), owner.kind[:_LABEL], owner.name
     images = _images(spec)
@@ -239,7 +244,14 @@ def _program(metadata: Json, spec: Json, owner: Owner) -> str:
 
 
 def _images(spec: Json) -> str:
-    return ",".join(sorted({_text(one.get("image")) for one in mappings(spec.get("containers"))}))
+    images = {_repository(_text(one.get("image"))) for one in mappings(spec.get("containers"))}
+    return ",".join(sorted(images))
+
+
+def _repository(image: str) -> str:
+    """Return an image's name without tag and digest; a registry's port stays."""
+    above, slash, last = image.partition("@")[0].rpartition("/")
+    return f"{above}{slash}{last.partition(':')[0]}"
 
 
 def _devices(spec: Json) -> dict[str, int]:

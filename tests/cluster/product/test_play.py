@@ -29,8 +29,9 @@ def test_what_it_prints_works_and_ctrl_c_leaves_nothing(kubernetes: str) -> None
         assert play.wait(60) == 0
     assert not Path(change_folder.removeprefix("cd ")).exists()
 
-    nodes, created, high, pods, translated, wrong, offers, shown, generated, devices = typed
-    assert [one.returncode for one in typed] == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0], typed
+    *first, devices, well, broken, explained = typed
+    nodes, created, high, pods, translated, wrong, offers, shown, generated = first
+    assert [one.returncode for one in typed] == [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0], typed
     assert len(nodes.stdout.splitlines()) == 1 + int(NODES)
     assert created.stdout == "pod/any-24gb created\n"
     assert high.stdout == "pod/high created\n"
@@ -42,6 +43,9 @@ def test_what_it_prints_works_and_ctrl_c_leaves_nothing(kubernetes: str) -> None
     assert "a100-80gb" in shown.stdout
     assert generated.stdout.startswith("# A selection table for the 22 of 26 nodes")
     assert "deviceclass.resource.k8s.io/gpu.nvidia.com" in devices.stdout
+    assert "Nothing is wrong with any node or device" in well.stdout
+    assert broken.stdout.endswith(" patched\n")
+    assert "Failed    node " in explained.stdout
 
 
 _QUEUED = """

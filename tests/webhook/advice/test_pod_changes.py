@@ -213,6 +213,24 @@ def test_a_node_that_the_old_table_would_not_choose_either_says_nothing() -> Non
         ),
         pytest.param(
             asking(any=1),
+            make_table(_A, _B, health={}),
+            PodVerdict(
+                Fate.OTHERWISE, "nodes that health calls suspect are avoided where there are others"
+            ),
+            id="health",
+        ),
+        pytest.param(
+            asking(any=1),
+            make_table({**_A, "cost": 2}, _B, health={}),
+            PodVerdict(
+                Fate.OTHERWISE,
+                "the same devices preferred in another order; nodes that health calls suspect are "
+                "avoided where there are others",
+            ),
+            id="cost and health",
+        ),
+        pytest.param(
+            asking(any=1),
             make_table({**_A, "name": "a2"}, _B),
             _SAME,
             id="another name",

@@ -6,13 +6,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.builders import DRIVER
-from tests.webhook.advice.health.ward import NODES, RULES, Ward, use_ward
+from tests.webhook.advice.health.ward import NODES, NOW, RULES, Ward, use_ward
 from tests.webhook.cli.running import run
 from tests.webhook.cli.test_health import SUSPECT, TAINT, flat, record
 from tests.webhook.cli.test_health_explain import slice_of
 from webhook.cli import main
 from webhook.health.cases import Mark
-from webhook.health.stored import record_of
+from webhook.health.stored import record_of, record_text
 from webhook.kube.errors import ApiError
 from webhook.terms import VERDICTS_ANNOTATION
 
@@ -49,9 +49,12 @@ def test_what_is_ours_goes_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> 
         "devices that are on no node: DeviceTaintRule gpuspec-b",
     ]
     assert flat(result.stderr) == (
-        "Removed. The controller respects this until there is new evidence: another signal, the "
-        "same one after the node was good for long enough to recover, or a reboot. To have it act "
-        "on a node again at once: kubectl taint node NODE gpuspec.preferred.jp/unhealthy:NoSchedule"
+        "Removed. What is still failed is left alone, its Pods too, until there is new evidence: "
+        "another signal, the same one after the node was good for long enough to recover, or a "
+        "reboot. note: to have gpuspec act at once on a node whose mark a person has removed: "
+        "kubectl taint node NODE gpuspec.preferred.jp/unhealthy:NoSchedule; once the node is well "
+        "take that off again (kubectl taint node NODE gpuspec.preferred.jp/unhealthy-), for "
+        "gpuspec does not remove what a person has placed"
     )
     node = ward.objects[f"{NODES}/n1"]
     assert node["spec"]["taints"] == [FOREIGN]
@@ -182,3 +185,57 @@ def test_a_kubernetes_without_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     result = clear(monkeypatch, ward, "--all", "--yes")
     assert result.stdout.count("\n") == 1
     assert DRIVER not in result.stdout
+
+
+def test_what_the_controller_writes_meanwhile_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its verdict is newer than what was shown: in that one the removal is noted."""
+    ward = marked()
+    newer = record("n1", relapses=3)
+
+    def write_first(verb: str, path: str) -> None:
+        if verb == "patch" and "labels" not in last:
+            last.add("labels")
+            node = ward.objects[f"{NODES}/n1"]
+            node["metadata"]["annotations"][VERDICTS_ANNOTATION] = record_text(newer, NOW)
+            ward.put(f"{NODES}/n1", node)
+        assert path.startswith(NODES)
+
+    last: set[str] = set()
+    ward.before_write = write_first
+    assert clear(monkeypatch, ward, "n1", "--yes").exit_code == 0
+    metadata = ward.objects[f"{NODES}/n1"]["metadata"]
+    kept = record_of(metadata["annotations"][VERDICTS_ANNOTATION], "n1")
+    assert kept is not None
+    (case,) = kept.cases
+    assert (case.relapses, case.is_waived) == (3, True)
+    assert metadata["labels"] == {"gpu-model": "v100-16gb"}
+
+
+def test_a_node_that_changes_all_the_time_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = marked()
+    ward.objects[f"{NODES}/n1"]["spec"]["taints"] = []
+
+    def conflict(verb: str, path: str) -> None:
+        raise ApiError(f"{verb} {path}", 409, "Conflict", "changed meanwhile")
+
+    ward.before_write = conflict
+    result = clear(monkeypatch, ward, "n1", "--yes")
+    assert result.exit_code == 1
+    assert "label and annotation stays: patch /api/v1/nodes/n1: 409 Conflict" in result.stderr
+
+
+def test_another_node_of_the_same_name_was_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = marked()
+    use_ward(monkeypatch, ward)
+    monkeypatch.setattr("webhook.cli.health.agreement.is_terminal", lambda: True)
+
+    def replaced(*_: object, **__: object) -> bool:
+        ward.objects[f"{NODES}/n1"]["metadata"]["uid"] = "another"
+        return True
+
+    monkeypatch.setattr("click.confirm", replaced)
+    result = run("health", "clear", "n1")
+    assert result.exit_code == 1
+    said = "another node of this name has come meanwhile"
+    assert result.stderr.count(said) == 2
+    assert not ward.writes

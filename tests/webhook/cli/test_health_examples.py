@@ -43,6 +43,7 @@ def test_every_verb_has_examples() -> None:
 def ward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ward:
     """A cluster with a stopped row and a marked node, and the files that examples name."""
     (tmp_path / "nodes.events").write_text(HISTORY.read_text())
+    (tmp_path / "pods.events").write_text(HISTORY.read_text())
     (tmp_path / "table.yaml").write_bytes(PFN_TABLE.read_bytes())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("webhook.cli.health.agreement.is_terminal", lambda: True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from click.testing import CliRunner, Result
 
 from tests.builders import DRIVER
-from tests.webhook.advice.health.ward import LEDGER, NOW, Ward, use_ward
+from tests.webhook.advice.health.ward import LEDGER, NOW, READY, Ward, use_ward
 from tests.webhook.cli.running import run
 from tests.webhook.cli.test_health import LOST, flat, record
-from tests.webhook.cli.test_health_explain import slice_of
+from tests.webhook.cli.test_health_explain import claim_of, slice_of
 from webhook.cli import main
 from webhook.health.ledger import ASKED, Eviction, Ledger
 from webhook.health.stored_ledger import ledger_of
@@ -246,7 +244,9 @@ def test_a_rule_and_whom_it_moves_are_foreseen(monkeypatch: pytest.MonkeyPatch) 
     ward = Ward({"mode": "Evict"}).node("n1").pod("train-0", "n1")
     taint = {"key": "gpu.nvidia.com/xid", "effect": "NoSchedule"}
     ward.put("/apis/resource.k8s.io/v1/resourceslices/s", slice_of("n1", {"gpu-0": [taint]}))
-    ward.put("/apis/resource.k8s.io/v1/namespaces/ml/resourceclaims/c", held("gpu-0", "train-0"))
+    ward.put(
+        "/apis/resource.k8s.io/v1/namespaces/ml/resourceclaims/c", claim_of("train-0", "gpu-0")
+    )
     ward.ledger(Ledger(breakers={"v100-16gb": NOW - 90}))
     result = resume(monkeypatch, ward, "v100-16gb")
     assert flat(result.stdout) == (
@@ -254,18 +254,6 @@ def test_a_rule_and_whom_it_moves_are_foreseen(monkeypatch: pytest.MonkeyPatch) 
         f"place a DeviceTaintRule on {DRIVER}/pool/gpu-0, effect NoSchedule evict ml/train-0 "
         "v100-16gb goes on; it was stopped for 1m30s"
     )
-
-
-def held(device: str, pod: str) -> dict[str, Any]:
-    """A claim by which a Pod holds a device of its driver."""
-    result = {"driver": DRIVER, "pool": "pool", "device": device}
-    return {
-        "metadata": {"name": "c", "namespace": "ml"},
-        "status": {
-            "allocation": {"devices": {"results": [result]}},
-            "reservedFor": [{"resource": "pods", "name": pod, "uid": f"uid-{pod}"}],
-        },
-    }
 
 
 def test_while_two_are_stopped_the_other_rows_go_on_as_well(
@@ -296,3 +284,49 @@ def test_a_row_that_stops_while_a_person_thinks_was_not_agreed_to(
     monkeypatch.setattr("click.confirm", think)
     assert run("health", "resume", "--all").exit_code == 0
     assert ledger(ward).breakers == {"a30-24gb": NOW}
+
+
+@pytest.mark.rule("H7")
+def test_marks_of_many_devices_are_all_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred marks a step, two for each device: it goes on until nothing new comes."""
+    names = {f"gpu-{number:03d}" for number in range(450)}
+    taint = {"key": "gpu.nvidia.com/xid", "effect": "NoSchedule"}
+    ward = Ward({"mode": "Evict", "budget": {"percent": 100}}).node("n1")
+    devices = slice_of("n1", {name: [taint] for name in names})
+    ward.put("/apis/resource.k8s.io/v1/resourceslices/s", devices)
+    ward.ledger(Ledger(breakers={"v100-16gb": NOW - 90}))
+    said = flat(resume(monkeypatch, ward, "v100-16gb").stdout)
+    assert "would quarantine 450 devices, and evict 0 Pods" in said
+    assert "place a DeviceTaintRule on each of 450 devices, effect NoSchedule" in said
+    assert "more would follow" not in said
+
+
+def one_failed() -> Ward:
+    """A row that has stopped, of which one node has failed."""
+    ward = Ward({"mode": "Evict"}).node("n0", bad=LOST, record=record("n0"))
+    for number in range(1, 5):
+        ward.node(f"n{number}")
+    return ward.ledger(Ledger(breakers={"v100-16gb": NOW - 90}))
+
+
+@pytest.mark.rule("H9")
+@pytest.mark.parametrize(("retries", "evicted"), [(1, 1), (2, 2), (9, 4)])
+def test_a_job_loses_no_more_pods_than_it_has_retries(
+    monkeypatch: pytest.MonkeyPatch, retries: int, evicted: int
+) -> None:
+    ward = one_failed()
+    for number in range(4):
+        ward.pod(f"fit-{number}", "n0", owner=("Job", "fit"))
+    job = {"metadata": {"name": "fit", "uid": "uid-fit"}, "spec": {"backoffLimit": retries}}
+    ward.put("/apis/batch/v1/namespaces/ml/jobs/fit", job)
+    said = flat(resume(monkeypatch, ward, "v100-16gb").stdout)
+    assert f"and evict {evicted} Pod" in said
+
+
+@pytest.mark.rule("H9")
+def test_what_disruption_budgets_refuse_is_foreseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    ward = one_failed().pod("web", "n0", conditions=READY).disruption_budget("keep")
+    assert (
+        "refused until that is allowed: ml/web: the PodDisruptionBudget ml/keep allows no "
+        "disruption now" in flat(resume(monkeypatch, ward, "v100-16gb").stdout)
+    )

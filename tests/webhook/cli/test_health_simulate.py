@@ -12,7 +12,7 @@ import yaml
 from click.testing import Result
 
 from tests.builders import DRIVER, PFN_TABLE
-from tests.webhook.advice.health.ward import node, pod
+from tests.webhook.advice.health.ward import Ward, node, pod, use_ward
 from tests.webhook.cli.running import answer, run
 
 Json = dict[str, Any]
@@ -61,7 +61,7 @@ def test_a_history_in_evict() -> None:
         "+11m       node n2: the share of its row that may be quarantined is spent",
         "+20m       node n1 is Healthy again",
         "+20m       take our taint off node n1",
-        "+20m2s     taint node n2 gpuspec.preferred.jp/unhealthy:NoSchedule",
+        "+20m1s     taint node n2 gpuspec.preferred.jp/unhealthy:NoSchedule",
         "+20m3s     evict Pod ml/p3",
         "+21m       node n2 begins afresh: it is no longer there, or its node was",
         "           rebooted",
@@ -172,7 +172,11 @@ def test_devices_of_drivers(arguments: tuple[str, ...], done: list[str]) -> None
     }
     claim = {
         "kind": "ResourceClaim",
-        "metadata": {"name": "c", "namespace": "ml"},
+        "metadata": {
+            "name": "c",
+            "namespace": "ml",
+            "ownerReferences": [{"kind": "Pod", "name": "p1", "controller": True}],
+        },
         "status": {
             "allocation": {
                 "devices": {"results": [{"driver": DRIVER, "pool": "pool", "device": "gpu-0"}]}
@@ -356,3 +360,45 @@ def test_a_history_without_pods_says_that_it_shows_no_evictions() -> None:
         "note: there are no Pods in this history, so no eviction can be shown; record them the "
         "same way and name both files: --events nodes.events --events pods.events\n"
     )
+
+
+@pytest.mark.rule("H8", "H9")
+def test_a_node_that_a_person_broke_loses_the_pods_that_came_before(tmp_path: Path) -> None:
+    """The patch carries no time: its node tells of an hour ago, and the Pod came since."""
+    since = "2026-06-01T11:00:00Z"
+    lost = node("n1", bad={"GPUIsLost": "True"}, since=since)
+    nodes = [event("ADDED", node(f"n{number}", since=since)) for number in range(1, 6)]
+    young = pod("young", "n1")
+    young["metadata"]["creationTimestamp"] = "2026-06-01T12:00:00Z"
+    (tmp_path / "nodes").write_text("\n".join([*nodes, event("MODIFIED", lost)]))
+    (tmp_path / "pods").write_text(event("ADDED", young))
+    files = [part for name in ("nodes", "pods") for part in ("--events", str(tmp_path / name))]
+    result = run("health", "simulate", *files, "--table", str(PFN_TABLE), "--mode", "Evict")
+    assert "evict Pod ml/young" in result.stdout
+    assert result.stderr == (
+        "note: 1 change does not tell when (the first: Node n1): as if it came with what follows "
+        "in its file, or at the end; keep the managedFields of what was recorded, write at: "
+        "2026-06-01T12:00:00Z beside its type, or, where a person sets a condition, give that a "
+        "lastTransitionTime\n"
+    )
+
+
+@pytest.mark.rule("H9")
+def test_a_job_loses_no_more_pods_than_it_has_retries() -> None:
+    job = {
+        "kind": "Job",
+        "metadata": {"name": "j", "namespace": "ml", "uid": "uid-j"},
+        "spec": {"backoffLimit": 1},
+    }
+    pods = [event("ADDED", pod(f"p{number}", "n1", owner=("Job", "j"))) for number in range(4)]
+    sick = event("MODIFIED", node("n1", **LOST))
+    text = "\n".join([*row_of_five(), event("ADDED", job), *pods, sick])
+    found = answer(simulate(text, "--mode", "Evict", "-o", "json"))
+    assert found["summary"]["done"]["evict"] == 1
+
+
+def test_a_clusters_own_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_ward(monkeypatch, Ward({"mode": "Quarantine"}))
+    options = ("--events", "-", "--table", "cluster:default")
+    result = run("health", "simulate", *options, stdin=HISTORY.read_text())
+    assert result.stdout.splitlines()[0].endswith("mode Quarantine")

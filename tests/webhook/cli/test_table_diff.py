@@ -18,7 +18,6 @@ from tests.webhook.cli.clusters import use_cluster
 from tests.webhook.cli.running import TABLE, answer, run
 from tests.webhook.inventory.fleets import ready_fleet
 from webhook.cli.cluster import ClusterTable
-from webhook.cli.table import diff
 from webhook.cli.table import diff_live as verb
 from webhook.kube.errors import ApiError
 
@@ -193,7 +192,10 @@ def test_a_mode_that_goes_further_acts_at_once(
 ) -> None:
     files = [write(f"{n}.json", _table(health=health)) for n, health in enumerate((before, after))]
     text = run("table", "diff", *files).stdout
-    note = f"note: {said}; see what that is before: gpuspec health"
+    note = (
+        f"note: {said}, but not where a person has removed our mark and nothing new was heard; see "
+        "what that is before: gpuspec health"
+    )
     assert (note in " ".join(text.split())) is bool(said)
     assert ("note: mode" in text) is bool(said)
     assert bool(answer(run("table", "diff", *files, "-o", "json"))["actsAtOnce"]) is bool(said)
@@ -498,7 +500,7 @@ def test_a_cluster_and_its_own_table(monkeypatch: pytest.MonkeyPatch, write: Wri
         return ClusterTable(_OLD, {})
 
     monkeypatch.setattr(verb, "asked", _asked)
-    monkeypatch.setattr(diff, "cluster_table", served)
+    monkeypatch.setattr("webhook.cli.cluster.cluster_table", served)
     new = write("new.json", _reserved())
     result = run("table", "diff", "cluster:mine", new, "--cluster", "-o", "json")
     assert names == ["mine"]

@@ -6,6 +6,7 @@ import pytest
 
 from tests.webhook.controllers.health_stage import LEDGER, NODES, Stage
 from webhook.health.cases import Mark, Verdict
+from webhook.health.ledger import Ledger
 from webhook.health.stored_ledger import ledger_of, ledger_text
 from webhook.kube.errors import ApiError, UnreachableError
 from webhook.terms import HEALTH, HEALTH_BREAKER, HEALTH_LABEL
@@ -213,6 +214,22 @@ def test_a_person_resumes_a_row_and_what_failed_is_dealt_with() -> None:
     stage.run(blindly=True)
     assert len(stage.tainted()) == 2
     assert stage.condition(HEALTH_BREAKER).status == "False"
+
+
+@pytest.mark.rule("H5")
+def test_breakers_of_rows_that_the_table_no_longer_has_stop_nothing() -> None:
+    stage = Stage()
+    old = Ledger(breakers={"old-row": 1.0, "older-row": 2.0})
+    stage.server.put(
+        LEDGER, {"metadata": {"name": "gpuspec-health"}, "data": {"ledger": ledger_text(old)}}
+    )
+    stage.fail("n0")
+    stage.run()
+    assert stage.tainted() == ["n0"]
+    assert stage.condition(HEALTH_BREAKER).status == "False"
+    ledger = ledger_of(stage.server.get(LEDGER)["data"]["ledger"])
+    assert ledger is not None
+    assert ledger.breakers == {}
 
 
 def test_one_node_that_refuses_its_record_holds_up_no_other() -> None:

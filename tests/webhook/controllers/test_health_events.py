@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.webhook.controllers.health_stage import Stage
+from tests.webhook.controllers.health_stage import LEDGER, Stage
+from webhook.health.ledger import Ledger
+from webhook.health.stored_ledger import ledger_text
+from webhook.terms import LEDGER_FIELD
 
 pytestmark = pytest.mark.rule("H11")
 
@@ -123,3 +126,46 @@ def test_one_that_starts_after_all_was_forgotten_begins_afresh() -> None:
     stage.server.put("/api/v1/nodes/n0", found)
     stage.run("two")
     assert stage.tainted() == ["n0"]
+
+
+@pytest.mark.rule("H10")
+def test_that_a_person_removed_our_mark_is_told() -> None:
+    stage = Stage()
+    stage.fail("n0")
+    runs(stage)
+    found = stage.server.get("/api/v1/nodes/n0")
+    found["spec"]["taints"] = []
+    stage.server.put("/api/v1/nodes/n0", found)
+    runs(stage)
+    assert told(stage, "HealthHeldBack") == [
+        "node n0: a person removed our mark, and there is no new evidence since"
+    ]
+
+
+@pytest.mark.rule("H5")
+def test_where_everything_is_stopped_it_is_said_by_what() -> None:
+    stage = Stage()
+    stage.fail("n0")
+    ledger = Ledger(breakers=dict.fromkeys(("a30-24gb", "v100-16gb"), stage.now.timestamp()))
+    stage.server.put(LEDGER, {"metadata": {}, "data": {LEDGER_FIELD: ledger_text(ledger)}})
+    runs(stage)
+    assert told(stage, "HealthHeldBack") == [
+        "node n0: everything is stopped, by a30-24gb and v100-16gb"
+    ]
+
+
+@pytest.mark.rule("H9")
+def test_a_refused_eviction_is_told_once_and_in_the_status() -> None:
+    """It is no reason of its own to stay: it is tried again."""
+    stage = Stage()
+    stage.fail("n0")
+    stage.pod("web", "n0")
+    stage.server.protected.add("web")
+    runs(stage, 5)
+    assert len(told(stage, "EvictionRefused")) == 1
+    assert told(stage, "KeptOnFailedDevice") == []
+    stage.run()
+    health = stage.condition("Health")
+    assert health.reason == "EvictionsRefused"
+    said = "1 refused eviction, by PodDisruptionBudgets mostly, tried again: team/web"
+    assert said in health.message

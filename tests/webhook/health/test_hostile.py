@@ -42,6 +42,7 @@ from webhook.health.stored import record_of, record_text
 from webhook.health.stored_ledger import ledger_of, ledger_text
 from webhook.health.subjects import Subject, dra_subject, node_subject
 from webhook.inventory.pod_facts import pod_facts
+from webhook.inventory.times import written
 
 SICK = condition("GPUIsLost")
 WELL = condition("GPUIsLost", "False")
@@ -58,8 +59,14 @@ def test_each_eviction_of_a_jobs_pod_counts_against_its_retries() -> None:
     assert kept == ["another Pod of its Job goes first: each counts as a failure of the Job"] * 3
     settling = replace(world, paused={"uid-fit"})
     assert done(settling.step()) == []
-    leaving = pod("fit-0", owner=("Job", "fit"), metadata={"deletionTimestamp": "x"})
-    assert done(replace(world, pods=[leaving, *pods[1:]]).step()) == []
+    leaving = pod("fit-0", owner=("Job", "fit"), metadata={"deletionTimestamp": written(NOW + 30)})
+    gone = replace(world, pods=[leaving, *pods[1:]])
+    assert done(gone.step()) == []
+    # It hangs in its device and may never be gone: it counts as one of the two retries.
+    hanging = replace(gone, now=NOW + 3600)
+    assert done(hanging.step()) == ["evict fit-1"]
+    more = [ending(one, NOW + 30) for one in pods[:2]]
+    assert done(replace(hanging, pods=[*more, *pods[2:]]).step()) == []
 
 
 @pytest.mark.rule("H9")
@@ -87,6 +94,11 @@ def rule_for(subject: Subject, effect: str) -> Json:
     found = our_rule(effect, rule_name(subject))
     found["spec"]["deviceSelector"]["device"] = subject.device
     return found
+
+
+def ending(raw: Json, at: float) -> Json:
+    """A Pod that was told to end by then."""
+    return {**raw, "metadata": {**raw["metadata"], "deletionTimestamp": written(at)}}
 
 
 ANY = {"operator": "Exists"}

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import Json
 from tests.webhook.health.worlds import NOW, job, pod
-from webhook.health.permits import jobs_needed, permit
+from webhook.health.permits import is_removable, jobs_needed, permit
 from webhook.inventory.job_facts import job_facts
 from webhook.inventory.pod_facts import pod_facts
 
@@ -153,3 +153,32 @@ def test_a_job_that_is_not_known_yet() -> None:
 def test_only_jobs_have_to_be_looked_up() -> None:
     pods = tuple(map(pod_facts, (pod("a", owner=FIT), pod("b", owner=FIT), pod("c"))))
     assert jobs_needed(pods) == {("team", "fit", "uid-fit")}
+
+
+@pytest.mark.rule("H9")
+@pytest.mark.parametrize(
+    ("dead", "is_given"),
+    [
+        (pod(owner=("ReplicaSet", "web")), True),
+        (pod(owner=("Workflow", "fit"), group="argoproj.io"), False),
+        (pod(owner=("Workflow", "fit"), group="argoproj.io", annotations={SAYS: "evict"}), True),
+        (pod(owner=None), False),
+        (saying("evict"), True),
+        (saying("evict", ("DaemonSet", "d")), False),
+        (saying("ignore", ("ReplicaSet", "web")), False),
+        (saying("after=30m", ("ReplicaSet", "web")), False),
+        (pod(owner=FIT), False),
+    ],
+    ids=lambda one: "" if isinstance(one, bool) else str(one["metadata"]["ownerReferences"])[-90:],
+)
+def test_the_dead_go_by_the_rules_for_the_living(dead: Json, *, is_given: bool) -> None:
+    assert is_removable(pod_facts(dead)) is is_given
+
+
+@pytest.mark.rule("H9")
+def test_the_dead_are_removed_once_they_may_be() -> None:
+    waits, of_job = pod_facts(saying("after=30m")), pod_facts(pod(owner=FIT))
+    assert not is_removable(waits, {}, NOW - 1799, NOW)
+    assert is_removable(waits, {}, NOW - 1800, NOW)
+    assert is_removable(of_job, {"uid-fit": job_facts(job(backoffLimit=1))}, NOW, NOW)
+    assert not is_removable(of_job, {"uid-fit": job_facts(job(backoffLimit=0))}, NOW, NOW)

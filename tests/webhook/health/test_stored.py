@@ -18,7 +18,7 @@ from webhook.health.stored_ledger import ledger_of, ledger_text
 from webhook.health.subjects import Subject
 
 _TEXTS = st.text(max_size=8)
-_TIMES = st.floats(min_value=0.0, max_value=1e12)
+_TIMES = st.floats(min_value=0.0, max_value=253_402_300_799.0)
 _COUNTS = st.integers(0, 40)
 _SUBJECTS = st.builds(Subject, st.just("n1"), _TEXTS, _TEXTS, _TEXTS, _TEXTS)
 _EVIDENCE = st.builds(

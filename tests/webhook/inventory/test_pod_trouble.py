@@ -21,10 +21,59 @@ def named(*devices: tuple[object, object], of: object = GPU) -> Json:
 
 
 @pytest.mark.rule("H2")
-def test_a_pod_without_trouble_keeps_nothing() -> None:
+def test_a_pod_without_trouble_and_devices_keeps_nothing() -> None:
     assert pod_trouble({}) is None
-    assert pod_trouble(status(containerStatuses=[named(("GPU-1", "Healthy"))])) is None
     assert pod_trouble(status(containerStatuses=[{"state": {"running": {}}}])) is None
+
+
+@pytest.mark.rule("H8")
+def test_the_devices_of_a_pod_are_known_while_it_runs() -> None:
+    said = [named(("GPU-1", "Healthy"))]
+    assert pod_trouble(status(containerStatuses=said)) == Trouble(devices=((GPU, "GPU-1"),))
+    for phase in ("Failed", "Succeeded"):
+        assert pod_trouble(status(phase=phase, containerStatuses=said)) is None
+
+
+@pytest.mark.rule("H8")
+def test_pods_share_the_names_of_their_resources() -> None:
+    first, second = (
+        pod_trouble(status(containerStatuses=[named(("GPU-1", "Healthy"), of="".join(GPU))]))
+        for _ in range(2)
+    )
+    assert first is not None
+    assert second is not None
+    assert first.devices[0][0] is second.devices[0][0]
+
+
+@pytest.mark.rule("H2")
+@pytest.mark.parametrize(
+    ("message", "lacking"),
+    [
+        (
+            "requested number of devices unavailable for nvidia.com/gpu. Requested: 1",
+            ("nvidia.com/gpu",),
+        ),
+        (
+            "cannot allocate unhealthy devices rdma/hca_shared-1.a, which is unexpected",
+            ("rdma/hca_shared-1.a",),
+        ),
+        ("cannot allocate unregistered device example.com/fpga", ("example.com/fpga",)),
+        ("not enough cpus available to satisfy request: requested=4, available=1", ("cpu",)),
+        ("[memorymanager] failed to get the default NUMA affinity", ("memory",)),
+        ("Allocate failed due to rpc error: read/write of /dev/nvidia0", ()),
+        ("x" * 5000 + "unavailable for rdma/hca.", ()),
+        (None, ()),
+        (7, ()),
+        ([], ()),
+        ({}, ()),
+    ],
+    ids=lambda one: str(one)[:40],
+)
+def test_what_a_rejected_pod_lacked_is_named_by_its_kubelet(
+    message: object, lacking: tuple[str, ...]
+) -> None:
+    found = pod_trouble(status(phase="Failed", reason="UnexpectedAdmissionError", message=message))
+    assert found == Trouble(rejected=1.0, lacking=lacking)
 
 
 @pytest.mark.rule("H2")

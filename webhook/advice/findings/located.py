@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from selection_spec.documents import Document, field_path
+from selection_spec.documents import Document, ScalarSpans, Within, field_path
 from webhook.advice.findings.finding import Finding, Fix, Place
 from webhook.advice.findings.spot import Spot
 
@@ -35,6 +35,7 @@ class Text:
     characters: int = 0
     lines: Sequence[str] = field(init=False)
     _starts: list[int] = field(init=False)
+    _scalars: ScalarSpans | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.lines = self.text.split("\n")
@@ -47,6 +48,13 @@ class Text:
     def line(self, number: int) -> str:
         """Return a line by its number in the text; "" where there is none."""
         return self.lines[number - 1].removesuffix("\r") if 0 < number <= len(self.lines) else ""
+
+    def within(self, line: int, column: int) -> Within:
+        """Return what the character at a place of the text belongs to."""
+        if self._scalars is None:
+            # Few texts are ever asked that, and all of their tokens have to be read for it.
+            self._scalars = ScalarSpans.of(self.text)
+        return self._scalars.at(self._starts[line - 1] + column - 1)
 
     def place(self, line: int, column: int, path: str = "", owner: str = "") -> Place:
         """Return a place of the text as one of the file, with the end of what stands there."""
@@ -86,18 +94,23 @@ def located(spot: Spot, document: Document, text: Text) -> Finding:
         spot.level or spot.rule.level,
         spot.semantics,
         text.line(line),
-        _fix(spot, text, line, column),
+        _fix(spot, document, text),
     )
 
 
-def _fix(spot: Spot, text: Text, line: int, column: int) -> Fix | None:
+def _fix(spot: Spot, document: Document, text: Text) -> Fix | None:
     """Return the change of a key, where it stands there as it is called."""
-    old = str(spot.path[-1]) if spot.path else ""
+    path = spot.renamed or spot.path
+    if not spot.rename or (spot.renamed and "<<" in text.text):
+        # What is merged elsewhere may have to stay what it is there.
+        return None
+    line, column = document.key_position(path)
     end = text.end(line, column)
     written = text.line(line)[column - 1 : end - 1] if end else ""
-    if not spot.rename or written.strip("'\"") != old:
+    old = str(path[-1])
+    if written.strip("'\"") != old:
         return None
     quote = written[0] if written[0] in "'\"" else ""
     start = text.offset(line, column)
-    new = f"{quote}{spot.rename}{quote}"
-    return Fix(start, start + len(written), new, f"write {spot.rename}")
+    said = f"write {spot.rename} instead of {old}" if spot.renamed else f"write {spot.rename}"
+    return Fix(start, start + len(written), f"{quote}{spot.rename}{quote}", said)

@@ -41,7 +41,8 @@ class Rule:
             parts += ["Right:", _block(self.right)]
         if self.semantics:
             numbers = ", ".join(self.semantics)
-            parts.append(f"Admission refuses or tells the same by its rule {numbers}.")
+            rules = "rule" if len(self.semantics) == 1 else "rules"
+            parts.append(f"Admission refuses or tells the same by its {rules} {numbers}.")
         return "\n\n".join(parts) + "\n"
 
 

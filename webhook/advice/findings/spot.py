@@ -23,7 +23,8 @@ class Spot:
         semantics: The number of admission's rule; "" where there is none.
         level: How bad it is; None as bad as the rule says.
         is_key: Whether the key at the path is meant, and not its value.
-        rename: What the key certainly has to be called instead; "" where that is not certain.
+        rename: What a key certainly has to be called instead; "" where that is not certain.
+        renamed: Which key that is, where it is not the one at the path.
     """
 
     rule: Rule
@@ -36,6 +37,7 @@ class Spot:
     level: Level | None = None
     is_key: bool = True
     rename: str = ""
+    renamed: Path = ()
 
 
 def spot_of(problem: Problem, rule: Rule, path: Path, owner: str, at: Path) -> Spot:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from itertools import chain
 
+from selection_spec.grammar import is_ours
 from selection_spec.rows import CLAIMS
 from selection_spec.table import Table
-from webhook.advice.findings import catalogue
+from webhook.advice.findings import rules_of_objects as rules
 from webhook.advice.findings.spot import Spot
 from webhook.advice.findings.views import View, objects
 from webhook.jsonpatch import Path
@@ -15,6 +16,20 @@ from webhook.jsonpatch import Path
 _MAX_DEPTH = 64
 
 _QUOTA_PREFIXES = ("requests.", "limits.", "")
+
+# What is called like a spec there is a label, and not meant as a request.
+_LABELS = frozenset({"labels", "annotations", "matchLabels"})
+
+_WHY_NOTHING = {
+    "overhead": "an overhead is what a runtime takes beside the containers",
+    "nodeSelector": "a nodeSelector chooses nodes by their labels",
+    "ephemeralContainers": "an ephemeral container has no resources",
+    "volumeClaimTemplates": "a claim of a volume asks for storage alone",
+    "volumeClaimTemplate": "a claim of a volume asks for storage alone",
+}
+
+# What kubectl has kept of the same object.
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def strays(document: object, found: Collection[View], table: Table) -> Iterator[Spot]:
@@ -29,10 +44,12 @@ def strays(document: object, found: Collection[View], table: Table) -> Iterator[
     for one in objects(document):
         tell = _TELLERS.get(one.kind, _does_nothing)
         for path, key in _keys(one.value, one.path, table.domain, judged):
+            if "nodeSelector" in path and key in table.index.label_keys:
+                continue
             yield tell(table, path, key, one.owner, one.path)
         for path in _texts(one.value, one.path, table.domain):
             yield Spot(
-                catalogue.MENTIONED,
+                rules.MENTIONED,
                 path,
                 f"this text mentions {table.domain}/gpu… and is not judged",
                 "judge what is made of it where it is made",
@@ -51,9 +68,16 @@ def _keys(
             yield from _keys(item, (*path, number), domain, judged)
     if isinstance(node, dict):
         for key, value in node.items():
-            if any(key.startswith(f"{one}{domain}/gpu") for one in _QUOTA_PREFIXES):
+            if _is_our_key(key, domain):
                 yield (*path, key), key
-            yield from _keys(value, (*path, key), domain, judged)
+            if key not in _LABELS:
+                yield from _keys(value, (*path, key), domain, judged)
+
+
+def _is_our_key(key: str, domain: str) -> bool:
+    """Tell whether a key is meant as a spec (G4), as it is or as a quota would count it."""
+    before, found, spec = key.partition(f"{domain}/")
+    return bool(found) and before in _QUOTA_PREFIXES and is_ours(spec)
 
 
 def _texts(node: object, path: Path, domain: str) -> Iterator[Path]:
@@ -65,27 +89,38 @@ def _texts(node: object, path: Path, domain: str) -> Iterator[Path]:
             yield from _texts(item, (*path, number), domain)
     elif isinstance(node, dict):
         for key, value in node.items():
-            yield from _texts(value, (*path, key), domain)
+            if key != _LAST_APPLIED:
+                yield from _texts(value, (*path, key), domain)
     elif isinstance(node, str) and "\n" in node and f"{domain}/gpu" in node:
         yield path
 
 
 def _does_nothing(table: Table, path: Path, key: str, owner: str, at: Path) -> Spot:
     del table
-    message = f"{key} does nothing here"
+    message = f"{key} does nothing here: {_why_nothing(path)}"
     hint = "put it under a container's resources.limits"
-    return Spot(catalogue.STRAY, path, message, hint, owner, at, "A8")
+    return Spot(rules.STRAY, path, message, hint, owner, at, "A8")
+
+
+def _why_nothing(path: Path) -> str:
+    for step in reversed(path):
+        if step in _WHY_NOTHING:
+            return _WHY_NOTHING[str(step)]
+    return "only the resources of a Pod's containers ask for devices"
 
 
 def _quota(table: Table, path: Path, key: str, owner: str, at: Path) -> Spot:
     message = f"{key} counts nothing: a quota is charged for what admission has made of a Pod"
-    return Spot(catalogue.QUOTA, path, message, f"count {_counted(table)}", owner, at)
+    return Spot(rules.QUOTA, path, message, f"count {_counted(table)}", owner, at)
 
 
 def _limit_range(table: Table, path: Path, key: str, owner: str, at: Path) -> Spot:
     del table
-    message = f"a LimitRange that has {key} gives it to every container of its namespace"
-    return Spot(catalogue.LIMIT_RANGE, path, message, "take it out", owner, at, "A5")
+    if "default" in path or "defaultRequest" in path:
+        message = f"a LimitRange that has {key} gives it to every container of its namespace"
+    else:
+        message = f"{key} limits nothing: admission has replaced it when a LimitRange is asked"
+    return Spot(rules.LIMIT_RANGE, path, message, "take it out", owner, at, "A5")
 
 
 def _counted(table: Table) -> str:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from webhook.advice.findings.catalogue import BY_ID, UNREASONED, UNUSED
+from selection_spec.documents import Within
+from webhook.advice.findings.catalogue import BY_ID
 from webhook.advice.findings.finding import Place
+from webhook.advice.findings.located import Text
 from webhook.advice.findings.rule import Rule
+from webhook.advice.findings.rules_of_texts import UNREASONED, UNUSED
 from webhook.advice.findings.views import objects
 from webhook.inventory.facts import mapping
 from webhook.jsonpatch import Path
 from webhook.terms import IGNORE_ANNOTATION
 
 # A comment of YAML begins a line or follows a space.
-_COMMENT: Final = re.compile(r"(?:^|\s)#\s*gpuspec:\s*ignore\b[ \t]*(.*)$")
+_COMMENT: Final = re.compile(r"(?:(?<=\s)|^)#\s*gpuspec:\s*ignore\b[ \t]*(.*)$")
+_IS_COMMENT: Final = re.compile(r"\s*#")
 _SAID: Final = re.compile(r"((?:GS\d{3}(?:\s*,\s*|\s+)?)+)(?:--|:)\s*(\S.*)", re.ASCII)
 _ID: Final = re.compile(r"GS\d{3}", re.ASCII)
 
@@ -33,7 +37,8 @@ class Suppression:
         reason: Somebody's words.
         place: Where it stands.
         line: The line that a comment is for; 0 for an annotation.
-        owner: The object that an annotation is for; "" for a comment.
+        object: What an annotation is for: the number of a document, and the path of an object in
+            it; None for a comment.
         used: The ids that suppressed something.
     """
 
@@ -41,7 +46,7 @@ class Suppression:
     reason: str
     place: Place
     line: int = 0
-    object: tuple[int, Path] = (-1, ())
+    object: tuple[int, Path] | None = None
     used: set[str] = field(default_factory=set)
 
 
@@ -53,22 +58,40 @@ class Heard:
     wrong: tuple[tuple[Place, str], ...]
 
 
-def in_comments(file: str, lines: Iterable[str]) -> Heard:
+def in_comments(text: Text) -> Heard:
     """Return what comments say: for their own line, or alone on a line for the next one."""
     found: list[Suppression] = []
     wrong: list[tuple[Place, str]] = []
-    for number, line in enumerate(lines, start=1):
-        if "gpuspec:" not in line or (match := _COMMENT.search(line)) is None:
+    if "gpuspec:" not in text.text:
+        return Heard((), ())
+    for number, line in enumerate(text.lines, start=1):
+        if "gpuspec:" not in line or (at := _comment(text, number, line)) is None:
             continue
-        at = line.index("#", match.start())
-        place = Place(file, number, at + 1, len(line.rstrip()) + 1)
-        is_alone = not line[:at].strip()
-        said = _read(match[1])
+        place = Place(text.file, number, at.start() + 1, len(line.rstrip()) + 1)
+        said = _read(at[1])
         if isinstance(said, str):
             wrong.append((place, said))
         else:
-            found.append(Suppression(*said, place, number + is_alone))
+            is_alone = not line[: at.start()].strip()
+            meant = _next_content(text.lines, number) if is_alone else number
+            found.append(Suppression(*said, place, meant))
     return Heard(tuple(found), tuple(wrong))
+
+
+def _comment(text: Text, number: int, line: str) -> re.Match[str] | None:
+    """Return a line's comment about findings; what stands within a scalar is none."""
+    for match in _COMMENT.finditer(line):
+        if text.within(number, match.start() + 1) is Within.NO_SCALAR:
+            return match
+    return None
+
+
+def _next_content(lines: Sequence[str], number: int) -> int:
+    """Return the number of the next line that is more than a comment: several may stand above."""
+    behind = number + 1
+    while behind <= len(lines) and _IS_COMMENT.match(lines[behind - 1]):
+        behind += 1
+    return behind
 
 
 def written_on(document: object) -> Iterator[tuple[Path, Path, str]]:

@@ -10,11 +10,14 @@ from typing import Final
 from selection_spec.documents import Document, survey_manifests
 from selection_spec.errors import Level, Problem
 from selection_spec.table import Table, problems_of
-from webhook.advice.findings import admission, catalogue, suppressions
+from webhook.advice.findings import admission, rules_of_texts, suppressions
 from webhook.advice.findings.admission import Judge
+from webhook.advice.findings.by_hand import by_hand
 from webhook.advice.findings.finding import Finding, Place
+from webhook.advice.findings.helm import unrendered
 from webhook.advice.findings.located import Text, located
 from webhook.advice.findings.rule import Rule
+from webhook.advice.findings.rules_of_objects import TABLE, TABLE_SMELL
 from webhook.advice.findings.spot import Spot
 from webhook.advice.findings.strays import strays
 from webhook.advice.findings.suppressions import Suppression
@@ -23,14 +26,16 @@ from webhook.inventory.facts import mapping
 from webhook.jsonpatch import Path
 from webhook.terms import TABLE_API, TABLE_KIND
 
-# What only Helm's templates have; other tools' placeholders ({{inputs.parameters.x}}) are values.
-_HELM: Final = re.compile(
-    r"\{\{-?\s*(?:\.(?:Values|Release|Chart|Files|Capabilities|Template)\b|\$[.\s]|/\*"
-    r"|(?:include|template|define|if|else|end|range|with|toYaml|tpl|required|default|quote)\b)"
-)
-
 # What every manifest has, and few other files: those are nobody's to judge.
 _MANIFEST: Final = re.compile(r"""^[\s{"'-]*(?:apiVersion|kind)["']?\s*:""", re.MULTILINE)
+
+_MOST_UNREADABLE: Final = 50
+
+# What cannot be read has no annotations.
+_NO_DOCUMENT: Final = -1
+
+# Who it is said of, where one text stands for several containers.
+_CONTAINER: Final = re.compile(r'(?:init )?container "[^"]*"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +77,17 @@ def validate(source: Source, judge: Judge, table: Table) -> Validated:
     """
     survey = survey_manifests(source.raw)
     text = Text(source.file, survey.text, source.before, source.characters)
-    if (template := _HELM.search(survey.text)) is not None:
-        return Validated((_unrendered(text, template.start()),), 0, 0)
-    is_manifest = source.is_named or _MANIFEST.search(survey.text) is not None
-    heard = suppressions.in_comments(source.file, text.lines)
+    if not source.is_named and _MANIFEST.search(survey.text) is None:
+        return Validated((), 0, 0)
+    heard = suppressions.in_comments(text)
     run = _Run(text, judge, table, list(heard.suppressions))
-    if is_manifest:
+    templates, of_templates = unrendered(text, survey)
+    for finding in of_templates:
+        run.template(finding)
+    if not of_templates:
         run.unreadable(survey.problems)
     for number, document in enumerate(survey.documents):
-        if _is_manifest(document):
+        if number not in templates and _is_manifest(document):
             run.document(number, document)
     run.suppressions([(text.moved(place), said) for place, said in heard.wrong])
     found = tuple(sorted(run.findings, key=_order))
@@ -100,39 +107,51 @@ class _Run:
         self.documents = 0
         self.pods = 0
 
+    def template(self, finding: Finding) -> None:
+        self._add(finding, finding.place.line - self._text.before, (_NO_DOCUMENT, ()))
+
     def unreadable(self, problems: Sequence[Problem]) -> None:
-        for problem in problems:
-            self._of_problem(catalogue.UNREADABLE, problem, Level.ERROR)
+        # One is enough to look at a line, and a picture has a thousand lines by mistake.
+        by_line = {problem.line: problem for problem in reversed(problems)}
+        for line in sorted(by_line)[:_MOST_UNREADABLE]:
+            self._of_problem(rules_of_texts.UNREADABLE, by_line[line], Level.ERROR)
 
     def document(self, number: int, document: Document) -> None:
         self.documents += 1
         self._annotations(number, document)
         for surprise in document.findings:
-            self._of_problem(catalogue.SURPRISE, surprise, Level.WARNING)
+            self._of_problem(rules_of_texts.SURPRISE, surprise, Level.WARNING, number)
         value = mapping(document.value)
         if value.get("kind") == TABLE_KIND and value.get("apiVersion") == TABLE_API:
             for problem in problems_of(document):
                 is_bad = problem.level is Level.ERROR
-                rule = catalogue.TABLE if is_bad else catalogue.TABLE_SMELL
-                self._of_problem(rule, problem, problem.level)
+                rule = TABLE if is_bad else TABLE_SMELL
+                self._of_problem(rule, problem, problem.level, number)
             return
+        told: set[tuple[str, int, int, str]] = set()
         for spot in self._spots(document):
             finding = located(spot, document, self._text)
-            line = finding.place.line - self._text.before
-            self._add(finding, line, (number, spot.object))
+            # What an anchor shares is found once for each container, and to be mended once.
+            at, said = finding.place, _CONTAINER.sub("", finding.message)
+            same = (finding.rule.id, at.line, at.column, said)
+            if same not in told:
+                told.add(same)
+                line = finding.place.line - self._text.before
+                self._add(finding, line, (number, spot.object))
 
     def suppressions(self, wrong: list[tuple[Place, str]]) -> None:
         """Add what is wrong with suppressions themselves; all else was found by now."""
         for place, said in [*wrong, *self._wrong]:
-            self._about_these(catalogue.UNREASONED, place, said)
+            self._about_these(rules_of_texts.UNREASONED, place, said)
         for place, said in suppressions.of_no_use(self._among):
-            self._about_these(catalogue.UNUSED, self._text.moved(place), said)
+            self._about_these(rules_of_texts.UNUSED, self._text.moved(place), said)
 
     def _spots(self, document: Document) -> Iterator[Spot]:
         found = list(views(document.value))
         self.pods += len(found)
         for view in found:
             yield from admission.spots(view, self._judge(view), self._table)
+            yield from by_hand(view, self._table)
         yield from strays(document.value, found, self._table)
 
     def _annotations(self, number: int, document: Document) -> None:
@@ -143,11 +162,13 @@ class _Run:
             self._among += heard.suppressions
             self._wrong += [(self._text.moved(where), why) for where, why in heard.wrong]
 
-    def _of_problem(self, rule: Rule, problem: Problem, level: Level) -> None:
+    def _of_problem(
+        self, rule: Rule, problem: Problem, level: Level, number: int = _NO_DOCUMENT
+    ) -> None:
         place = self._text.place(problem.line, problem.column, problem.path)
         source = self._text.line(problem.line)
         finding = Finding(rule, place, problem.message, problem.hint, level, problem.rule, source)
-        self._add(finding, problem.line, (-1, ()))
+        self._add(finding, problem.line, (number, ()))
 
     def _add(self, finding: Finding, line: int, of: tuple[int, Path]) -> None:
         why = suppressions.suppressed_by(finding.rule, line, of, self._among)
@@ -156,19 +177,6 @@ class _Run:
     def _about_these(self, rule: Rule, place: Place, said: str) -> None:
         source = self._text.line(place.line - self._text.before)
         self.findings.append(Finding(rule, place, said, "", rule.level, source=source))
-
-
-def _unrendered(text: Text, at: int) -> Finding:
-    line, column = text.position(at)
-    rule = catalogue.UNRENDERED
-    return Finding(
-        rule,
-        text.place(line, column),
-        "this is a template of Helm that was not rendered, so it is not judged",
-        f"judge what comes of it: helm template CHART | gpuspec validate - (rule {rule.id})",
-        rule.level,
-        source=text.line(line),
-    )
 
 
 def _is_manifest(document: Document) -> bool:

@@ -133,42 +133,80 @@ def _are_containers(value: object) -> bool:
 
 
 def _workflow(one: _Object) -> Iterator[View]:
-    """Argo: each template has one container or script, and may say where it runs."""
+    """Argo: each template has one container, script or set of them, and may say where it runs."""
     root = ("spec", "workflowSpec") if one.kind == "CronWorkflow" else ("spec",)
     spec = _at(one.value, root)
     for number, template in _numbered(spec.get("templates")):
         at = (*one.path, *root, "templates", number)
-        for part in ("container", "script"):
-            held = template.get(part)
-            if isinstance(held, dict):
-                places: dict[Path, Path] = {("spec",): at, ("spec", "containers", 0): (*at, part)}
-                containers = [{"name": "main", **held}]
-                for name in ("initContainers", "sidecars"):
-                    for other, item in _numbered(template.get(name)):
-                        places["spec", "containers", len(containers)] = (*at, name, other)
-                        containers.append({"name": f"{name}-{other}", **item})
-                placed = {key: spec[key] for key in _PLACING if key in spec}
-                placed |= {key: template[key] for key in _PLACING if key in template}
-                pod = {"spec": {**placed, "containers": containers}}
-                yield one.view(pod, places)
+        main = list(_main_of(template, at))
+        if main:
+            placed = {key: spec[key] for key in _PLACING if key in spec}
+            placed |= {key: template[key] for key in _PLACING if key in template}
+            sidecars = _named(template.get("sidecars"), (*at, "sidecars"), "sidecar")
+            parts = {
+                "containers": [*main, *sidecars],
+                "initContainers": list(
+                    _named(template.get("initContainers"), (*at, "initContainers"), "init")
+                ),
+            }
+            yield one.view(*_put_together(placed, parts, at))
+
+
+def _main_of(template: Json, at: Path) -> Iterator[tuple[Json, Path]]:
+    for part in ("container", "script"):
+        held = template.get(part)
+        if isinstance(held, dict):
+            yield {"name": "main", **held}, (*at, part)
+    of_set = mapping(template.get("containerSet")).get("containers")
+    yield from _named(of_set, (*at, "containerSet", "containers"), "main")
+
+
+def _named(value: object, at: Path, name: str) -> Iterator[tuple[Json, Path]]:
+    """Yield the containers of a list, each with where it stands, and a name if it has none."""
+    for number, item in _numbered(value):
+        yield {"name": f"{name}-{number}", **item}, (*at, number)
+
+
+def _put_together(
+    placed: Json, parts: Mapping[str, list[tuple[Json, Path]]], at: Path
+) -> tuple[Json, dict[Path, Path]]:
+    """Return a Pod of containers that stand in several places, and those places."""
+    places: dict[Path, Path] = {("spec",): at}
+    spec = dict(placed)
+    for name, containers in parts.items():
+        if containers:
+            spec[name] = [container for container, _ in containers]
+        for number, (_, place) in enumerate(containers):
+            places["spec", name, number] = place
+    return {"spec": spec}, places
 
 
 def _task(one: _Object) -> Iterator[View]:
     """Tekton: the steps of a task are the containers of one Pod; a run may say where it runs."""
     for root in (("spec",), ("spec", "taskSpec")):
         template = _at(one.value, ("spec", "podTemplate"))
-        at = (*one.path, *root)
+        task, at = _at(one.value, root), (*one.path, *root)
         places: dict[Path, Path] = {("spec",): at}
         containers: list[Json] = []
-        for number, step in _numbered(_at(one.value, root).get("steps")):
-            field = "computeResources" if "computeResources" in step else "resources"
-            here: Path = ("spec", "containers", len(containers))
-            places[here] = (*at, "steps", number)
-            places[*here, "resources"] = (*at, "steps", number, field)
-            containers.append({"name": f"step-{number}", "resources": step.get(field) or {}})
+        for part, name in (("steps", "step"), ("sidecars", "sidecar")):
+            common = mapping(task.get("stepTemplate")) if part == "steps" else {}
+            for number, step in _numbered(task.get(part)):
+                here: Path = ("spec", "containers", len(containers))
+                place = places[here] = (*at, part, number)
+                held, field = _resources_of(step)
+                if held is None and _resources_of(common)[0] is not None:
+                    (held, field), place = _resources_of(common), (*at, "stepTemplate")
+                places[*here, "resources"] = (*place, field)
+                containers.append({"name": f"{name}-{number}", "resources": held or {}})
         if containers:
             placed = {key: template[key] for key in _PLACING if key in template}
             yield one.view({"spec": {**placed, "containers": containers}}, places)
+
+
+def _resources_of(step: Json) -> tuple[object, str]:
+    """Return a step's resources, and what this version of Tekton calls them."""
+    field = "computeResources" if "computeResources" in step else "resources"
+    return step.get(field), field
 
 
 def _pipeline(one: _Object) -> Iterator[View]:

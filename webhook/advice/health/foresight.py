@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from webhook.advice.health.judged import NO_ROW, Judged
-from webhook.advice.health.replica import placed_rule, tainted
+from webhook.advice.health.replica import after_evictions, placed_rule, tainted
 from webhook.advice.health.subject_text import deeds
-from webhook.advice.words import counted
+from webhook.advice.words import counted, some
 from webhook.health.actions import Action, Doing
-from webhook.health.fences import NO_EFFECT, rule_name
+from webhook.health.fences import NO_EFFECT, NO_SCHEDULE, rule_name
 from webhook.health.ledger import Ledger
 from webhook.health.observed import Observed
 from webhook.health.step import step
 from webhook.health.subjects import Subject
 
-# A rule is placed, read back, has its effect, and then Pods go; beyond that only time brings more.
-_STEPS = 6
+# A rule is placed, read back, has its effect, and then Pods go, so many marks a step. Beyond these
+# steps the preview would take longer than anybody waits for it, and says that there is more.
+_STEPS = 60
 _STEP_S = 1.0
 
 # Names of Pods in one sentence; a window rarely has more.
@@ -31,10 +33,12 @@ class Foresight:
     Attributes:
         actions: All of it, each once, in its order.
         waiting: Subjects about which more would be done, were there budget left (H4).
+        is_cut: Whether more would follow than was looked at.
     """
 
     actions: tuple[Action, ...]
     waiting: frozenset[Subject]
+    is_cut: bool = False
 
 
 def foresee(judged: Judged, ledger: Ledger) -> Foresight:
@@ -47,16 +51,18 @@ def foresee(judged: Judged, ledger: Ledger) -> Foresight:
     moment, state = judged.moment, replace(judged.remembered, ledger=ledger)
     found = step(moment, state)
     actions = {one.key: one for one in found.actions}
+    # Whoever waits for what is placed to be seen, or for a failure to last, has waited by then.
     now = moment.now + max(_STEP_S, moment.policy.evict_after_s)
-    new = found.actions
-    for number in range(_STEPS):
+    new, number = found.actions, 0
+    while (new or number == 0) and number < _STEPS:
         observed = _after(moment.observed, new)
         moment = replace(moment, observed=observed, now=now + number * _STEP_S)
         found = step(moment, found.state)
         new = tuple(one for one in found.actions if one.key not in actions)
         actions |= {one.key: one for one in new}
+        number += 1
     waiting = (one.case.subject for one in found.decisions if one.is_for_want_of_budget)
-    return Foresight(tuple(actions.values()), frozenset(waiting))
+    return Foresight(tuple(actions.values()), frozenset(waiting), bool(new))
 
 
 def coming(judged: Judged, rows: frozenset[str]) -> Iterator[str]:
@@ -77,6 +83,8 @@ def coming(judged: Judged, rows: frozenset[str]) -> Iterator[str]:
     if waiting := after.waiting - before.waiting:
         subjects = counted(len(waiting), "failed node or device", "failed nodes or devices")
         yield f"{subjects} would wait until there is budget again"
+    if after.is_cut:
+        yield "more would follow than is counted here"
 
 
 def _of_row(judged: Judged, row: str, actions: list[Action]) -> Iterator[str]:
@@ -84,9 +92,11 @@ def _of_row(judged: Judged, row: str, actions: list[Action]) -> Iterator[str]:
     if not actions:
         yield f"{row}, mode {mode}: nothing would be done now"
         return
-    marked = {one.subject for one in actions if one.doing is Doing.RULE}
+    marked = {
+        one.subject for one in actions if one.doing is Doing.RULE and one.effect == NO_SCHEDULE
+    }
     tainted_ = {one.subject.node for one in actions if one.doing is Doing.TAINT}
-    pods = {one.key for one in actions if one.doing is Doing.EVICT}
+    pods = {one.pod.uid: one.pod for one in actions if one.doing is Doing.EVICT and one.pod}
     parts = [counted(len(tainted_), "node")] if tainted_ or not marked else []
     parts += [counted(len(marked), "device")] if marked else []
     yield (
@@ -95,11 +105,18 @@ def _of_row(judged: Judged, row: str, actions: list[Action]) -> Iterator[str]:
     )
     for said in deeds([one for one in actions if one.effect != NO_EFFECT], _PODS):
         yield f"  {said}"
+    by_why: dict[str, list[str]] = {}
+    for uid, pod in pods.items():
+        if why := judged.refusals.get(uid):
+            by_why.setdefault(why, []).append(pod.key)
+    for why, keys in by_why.items():
+        yield f"  refused until that is allowed: {some(keys, _PODS)}: {why}"
 
 
 def _after(observed: Observed, actions: Iterable[Action]) -> Observed:
     """Return what there is once actions have taken effect."""
     nodes, rules, gone = dict(observed.nodes), dict(observed.our_rules), set()
+    failures: Counter[str] = Counter()
     for one in actions:
         match one.doing:
             case Doing.TAINT:
@@ -108,6 +125,7 @@ def _after(observed: Observed, actions: Iterable[Action]) -> Observed:
                 rules[rule_name(one.subject)] = placed_rule(one)
             case Doing.EVICT | Doing.REMOVE if one.pod is not None:
                 gone.add(one.pod.uid)
+                failures[one.pod.owner.uid] += one.doing is Doing.EVICT
             case _:
                 continue  # what is taken back makes room for nothing that was asked about
     others = [one for one in observed.rules or () if not one.is_ours]
@@ -116,6 +134,7 @@ def _after(observed: Observed, actions: Iterable[Action]) -> Observed:
         nodes=nodes,
         rules=None if observed.rules is None else (*others, *rules.values()),
         pods=tuple(one for one in observed.pods if one.uid not in gone),
+        jobs={uid: after_evictions(job, failures[uid]) for uid, job in observed.jobs.items()},
     )
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from webhook.advice.health.fates import fates
 from webhook.advice.health.judged import Judged
 from webhook.advice.health.spending import evictions
 from webhook.health.actions import Action
@@ -34,6 +35,7 @@ def as_json(judged: Judged) -> Json:
         ],
         "stopsAll": judged.step.breakers.stops_all,
         "marksLeft": [one.node for one in judged.left_behind],
+        "taintedByHand": sorted(judged.tainted_by_hand),
         "notes": list(judged.step.notes),
     }
 
@@ -83,7 +85,7 @@ def subject_json(decision: Decision, judged: Judged) -> Json:
         "said": list(decision.look.said),
         "mark": case.mark.value or None,
         "fence": None if fence is None else {"by": fence.by.value, "inPlace": fence.is_in_place},
-        "holders": _holders(decision),
+        "holders": _holders(decision, judged),
         "actions": [_action(one) for one in decision.actions],
         "heldBack": decision.held_back.value or None,
         "spent": None if decision.spent is None else decision.spent.value,
@@ -113,10 +115,19 @@ def _time(at: float) -> str | None:
     return written(at) if at else None
 
 
-def _holders(decision: Decision) -> list[Json] | None:
+def _holders(decision: Decision, judged: Judged) -> list[Json] | None:
     if decision.holders is None:
         return None
-    return [{"pod": one.pod.key, "stays": one.why or None} for one in decision.holders]
+    becomes = {one.pod.uid: one for one in fates((decision,), judged)}
+    return [
+        {
+            "pod": one.pod.key,
+            "stays": one.why or None,
+            "becomes": becomes[one.pod.uid].state.value,
+            "why": becomes[one.pod.uid].why or None,
+        }
+        for one in decision.holders
+    ]
 
 
 def _action(action: Action) -> Json:
@@ -146,6 +157,7 @@ def _budget(judged: Judged) -> Json:
     return {
         "evictions": policy.evictions,
         "evictionsLeft": max(budget.evictions_left, 0),
+        "evictionsWouldBeLeft": max(judged.step.imagined.evictions_left, 0),
         "evictionsPerNamespace": policy.evictions_per_namespace,
         "windowSeconds": int(policy.eviction_window_s),
         "namespaces": dict(sorted(Counter(e.namespace for e in budget.ledger.evictions).items())),
@@ -154,13 +166,20 @@ def _budget(judged: Judged) -> Json:
 
 
 def _rows(judged: Judged) -> Iterator[Json]:
-    observed, budget = judged.moment.observed, judged.step.budget
+    observed, step = judged.moment.observed, judged.step
     percent = judged.moment.policy.quarantine_percent
     for row in sorted(observed.row_nodes):
         found: Json = {"id": row}
         for kind, name in ((Kind.NODE, "nodes"), (Kind.DRA, "devices")):
             size = observed.size(row, kind)
             limit = quarantine_limit(size, percent) if size else 0
-            left = max(budget.left(row, kind), 0) if size else 0
-            found[name] = {"count": size, "quarantineLimit": limit, "quarantinesLeft": left}
+            left, would = (
+                max(of.left(row, kind), 0) if size else 0 for of in (step.budget, step.imagined)
+            )
+            found[name] = {
+                "count": size,
+                "quarantineLimit": limit,
+                "quarantinesLeft": left,
+                "quarantinesWouldBeLeft": min(left, would),
+            }
         yield found

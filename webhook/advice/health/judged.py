@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from selection_spec.health import Mode
 from selection_spec.table import Table
 from webhook.advice.health.marks_left import MarksLeft
-from webhook.health.cases import Case, Verdict
+from webhook.health.cases import Case, Mark, Verdict
 from webhook.health.decisions import Decision
 from webhook.health.moment import Moment
 from webhook.health.records import State
 from webhook.health.step import Step, step
 from webhook.health.subjects import Subject
 from webhook.health.words import reported
+from webhook.inventory.pod_facts import PodFacts
 
 NO_ROW = "of no row"
 """What stands for the rows of a node that is of none."""
@@ -40,13 +42,14 @@ class About:
     unseen: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Judged:
     """One step, and what it was made from.
 
     Attributes:
         remembered: What the controller has written down.
         marks: Our marks that are there, by node.
+        refusals: By uid of Pods why a PodDisruptionBudget would refuse their eviction now.
     """
 
     about: About
@@ -55,6 +58,7 @@ class Judged:
     remembered: State
     step: Step
     marks: Sequence[MarksLeft] = field(default=())
+    refusals: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -67,6 +71,12 @@ class Judged:
     ) -> Judged:
         """Judge a moment."""
         return cls(about, table, moment, remembered, step(moment, remembered), marks)
+
+    @property
+    def holders(self) -> tuple[PodFacts, ...]:
+        """The Pods that hold what has failed, as far as that can be told."""
+        found = {one.pod.uid: one.pod for each in self.step.decisions for one in each.holders or ()}
+        return tuple(found.values())
 
     @property
     def now(self) -> float:
@@ -105,7 +115,28 @@ class Judged:
             one
             for one in self.marks
             if one.keep_away and one.node and self.moment.mode(one.node) is Mode.OBSERVE
+            if one.label or one.rules or one.node not in self.tainted_by_hand
         )
+
+    @cached_property
+    def tainted_by_hand(self) -> frozenset[str]:
+        """Nodes with our taint that nothing remembers placing: a person did, and has to remove it.
+
+        What we have not placed we do not remove (H10).
+        """
+        cases = (case for record in self.remembered.records.values() for case in record.cases)
+        known = {case.subject.node for case in cases if case.mark is Mark.TAINT}
+        decided = (one.case for one in self.step.decisions)
+        known |= {case.subject.node for case in decided if case.mark is Mark.TAINT}
+        known |= {one.node for one in self.remembered.ledger.quarantined if one.is_node}
+        return frozenset(one.node for one in self.marks if one.taint and one.node not in known)
+
+    @property
+    def out_for_nothing(self) -> tuple[str, ...]:
+        """Those of them on which nothing has failed, by name: healthy, and out of service."""
+        cases = (one.case for one in self.step.decisions)
+        failed = {case.subject.node for case in cases if case.held is Verdict.FAILED}
+        return tuple(sorted(self.tainted_by_hand - failed))
 
     def case_of(self, subject: Subject) -> Case | None:
         """Return what is known of a subject; None where nothing speaks against it."""

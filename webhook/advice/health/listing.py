@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from selection_spec.health import Mode
 from webhook.advice.health.folds import Fold, folds, names
 from webhook.advice.health.judged import NO_ROW, Judged
+from webhook.advice.health.phrases import ACT_AT_ONCE, untaint
 from webhook.advice.health.spending import budget, evicted
 from webhook.advice.health.stopped import stopped
 from webhook.advice.health.subject_text import evidence, headline, measures
 from webhook.advice.words import NOTHING, counted, some, wrapped
 from webhook.health.cases import Verdict
-from webhook.health.decisions import Decision
+from webhook.health.decisions import Decision, HeldBack
+from webhook.health.fences import UNHEALTHY, Fence
 
 Mark = Callable[[Verdict, str], str]
 """Colours what is said of a subject."""
@@ -114,8 +116,37 @@ class _Report:
 
 
 def _notes(judged: Judged) -> Iterator[str]:
-    for note in (*judged.step.notes, *missing_signals(judged), *_left_behind(judged)):
+    found = (
+        *judged.step.notes,
+        *missing_signals(judged),
+        *_left_behind(judged),
+        *by_hand(judged, judged.out_for_nothing),
+        *at_once(judged.reported),
+    )
+    for note in found:
         yield wrapped(f"note: {note}")
+
+
+def by_hand(judged: Judged, nodes: Sequence[str]) -> Iterator[str]:
+    """Yield which healthy nodes a person's taint keeps out of service, and how to end that."""
+    if not judged.tainted_by_hand.isdisjoint(nodes):
+        yield (
+            f"{some(nodes, _NODES)}: nothing there has failed, but our taint {UNHEALTHY} keeps "
+            "new Pods away, and nothing tells that gpuspec has placed it: a person did, and has to "
+            f"take it off: {untaint(nodes)}"
+        )
+
+
+def at_once(decisions: Iterable[Decision]) -> Iterator[str]:
+    """Yield, once for all, how a person's removal of our taint is taken back (H10)."""
+    waived = (
+        one
+        for one in decisions
+        if one.held_back is HeldBack.WAIVED and one.mode is not Mode.OBSERVE
+        if one.fence is not None and one.fence.by is Fence.TAINT
+    )
+    if any(waived):
+        yield ACT_AT_ONCE
 
 
 def missing_signals(judged: Judged) -> Iterator[str]:

@@ -23,9 +23,10 @@ class MarksLeft:
         node: The node's name; "" for rules about devices that are on no node any more.
         taint: Our taint as kubectl writes it, "" where there is none.
         label: Whether it has our label.
-        annotation: What the annotation is to be, so that the removal is respected whoever leads
-            next; "" where nothing is to be kept in mind, None where there is none.
+        annotation: What the annotation would be now (``annotation_after``); "" where nothing is to
+            be kept in mind, None where there is none.
         rules: The names of our DeviceTaintRules.
+        uid: The node's: another node of the same name was not asked about.
     """
 
     node: str
@@ -33,6 +34,7 @@ class MarksLeft:
     label: bool = False
     annotation: str | None = None
     rules: tuple[str, ...] = ()
+    uid: str = ""
 
     @property
     def keep_away(self) -> bool:
@@ -96,12 +98,20 @@ def _of_node(node: NodeFacts, rules: Sequence[str], *, forgets: bool) -> MarksLe
         node.name,
         taint=", ".join(taints),
         label=node.labels.get(HEALTH_LABEL) == SUSPECT,
-        annotation=_annotation(node, forgets=forgets) if node.verdicts else None,
+        annotation=annotation_after(node, forgets=forgets),
         rules=tuple(sorted(rules)),
+        uid=node.uid,
     )
 
 
-def _annotation(node: NodeFacts, *, forgets: bool) -> str:
+def annotation_after(node: NodeFacts, *, forgets: bool) -> str | None:
+    """Return what a node's annotation is to be once a person has removed our marks.
+
+    So the removal is respected whoever leads next. "" where nothing is to be kept in mind, None
+    where there is none.
+    """
+    if not node.verdicts:
+        return None
     record = None if forgets else record_of(node.verdicts, node.name)
     # Whatever stands there was worth writing, however long ago.
     return "" if record is None else record_text(cleared(record), math.inf)

@@ -8,10 +8,11 @@ from typing import Any
 from webhook.advice.health.health_json import about_json, case_times, named, subject_json
 from webhook.advice.health.heard import Signal, not_there, signals_of
 from webhook.advice.health.judged import NO_ROW, Judged
+from webhook.advice.health.listing import at_once, by_hand
 from webhook.advice.health.marks_left import MarksLeft
 from webhook.advice.health.phrases import lasting, seen, since
 from webhook.advice.health.subject_text import evidence, headline, measures
-from webhook.advice.words import NOTHING, counted, wrapped
+from webhook.advice.words import NOTHING, counted, some, wrapped
 from webhook.health.cases import Verdict
 from webhook.health.decisions import Decision
 from webhook.health.holders import holders
@@ -25,6 +26,7 @@ Json = dict[str, Any]
 
 _HEAD = 10
 _INDENT = " " * _HEAD
+_ABSENT = 3
 _GRADES = {
     None: "-",
     Grade.GOOD: "good",
@@ -37,8 +39,8 @@ _GRADES = {
 
 def node_text(node: NodeFacts, judged: Judged) -> str:
     """Return the explanation for people, in lines of 80 columns."""
-    parts = [_head(node, judged), _signals(node, judged), *_verdicts(node, judged)]
-    return "\n\n".join((*parts, _rest(node, judged)))
+    parts = [_head(node, judged), *_verdicts(node, judged), _rest(node, judged)]
+    return "\n\n".join((*parts, _signals(node, judged)))
 
 
 def node_json(node: NodeFacts, judged: Judged) -> Json:
@@ -58,6 +60,7 @@ def node_json(node: NodeFacts, judged: Judged) -> Json:
             {**subject_json(one, judged), **case_times(one.case)} for one in _of(node, judged)
         ],
         "marks": list(_marks(node, judged).parts),
+        "taintedByHand": node.name in judged.tainted_by_hand,
         "pods": [pod.key for pod in holders(node_subject(node.name), judged.moment.observed) or ()],
     }
 
@@ -92,8 +95,9 @@ def _signals(node: NodeFacts, judged: Judged) -> str:
         lines.append(wrapped(_said(one, judged), head, _INDENT))
     absent = not_there(node, judged.moment)
     if absent:
-        said = f"listened to and not there: {counted(len(absent), 'condition')}: "
-        lines.append(wrapped(f"{said}{', '.join(absent)}", f"  {'-':<{_HEAD - 2}}", _INDENT))
+        named = f"{some(absent, _ABSENT)}{'; -o json names all' * (len(absent) > _ABSENT)}"
+        said = f"listened to and not there: {counted(len(absent), 'condition')}: {named}"
+        lines.append(wrapped(said, f"  {'-':<{_HEAD - 2}}", _INDENT))
     return "\n".join(lines)
 
 
@@ -162,6 +166,8 @@ def _rest(node: NodeFacts, judged: Judged) -> str:
     pods = holders(node_subject(node.name), judged.moment.observed) or ()
     marks = ", ".join(_marks(node, judged).parts) or NOTHING
     held = ", ".join(pod.key for pod in pods) or NOTHING
-    return "\n".join(
-        wrapped(line) for line in (f"Marks of ours: {marks}", f"Pods with devices: {held}")
-    )
+    lines = [f"Marks of ours: {marks}", f"Pods with devices: {held}"]
+    if node.name in judged.out_for_nothing:
+        lines += [f"note: {said}" for said in by_hand(judged, [node.name])]
+    lines += [f"note: {said}" for said in at_once(_of(node, judged))]
+    return "\n".join(map(wrapped, lines))

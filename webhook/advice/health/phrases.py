@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from selection_spec.durations import duration_text
 from webhook.advice.words import counted
@@ -11,10 +11,21 @@ from webhook.health.cases import Case, Verdict
 from webhook.health.fences import UNHEALTHY, Fence
 from webhook.health.moment import Moment
 from webhook.health.verdicts import recovery_s
+from webhook.terms import UNHEALTHY_TAINT
 
 # Beyond these, whole seconds, and then minutes, are no longer worth reading.
 _MINUTES_FROM_S = 3_600
 _HOURS_FROM_S = 86_400
+
+# Nodes that are named in a command; beyond that it is too long to be read.
+_NODES = 6
+
+ACT_AT_ONCE = (
+    "to have gpuspec act at once on a node whose mark a person has removed: kubectl taint node "
+    f"NODE {UNHEALTHY}; once the node is well take that off again (kubectl taint node NODE "
+    f"{UNHEALTHY_TAINT}-), for gpuspec does not remove what a person has placed"
+)
+"""What to do where a removal is no longer meant (H10)."""
 
 
 def lasting(seconds: float) -> str:
@@ -67,29 +78,56 @@ def deed(action: Action) -> str:
             return f"remove the rejected Pod {pod.key if pod is not None else ''}"
 
 
+def untaint(nodes: Sequence[str]) -> str:
+    """Return the command that takes our taint off nodes, whoever has placed it."""
+    named = " ".join(nodes) if len(nodes) <= _NODES else "NODE…"
+    return f"kubectl taint node {named} {UNHEALTHY_TAINT}-"
+
+
 def fence_name(fence: Fence) -> str:
     """Return who keeps new Pods away, with the taint where it is ours on a node."""
     return f"our taint {UNHEALTHY}" if fence is Fence.TAINT else str(fence.value)
 
 
-def progress_said(case: Case, moment: Moment, *, is_bad: bool) -> str:
-    """Return how far a case is on its way to Failed, or back to Healthy (H3); "" on neither."""
-    policy = moment.policy
-    if case.is_blind:
-        was = f", was {case.held}" if case.held is not Verdict.HEALTHY else ""
+def progress_said(cases: Sequence[Case], moment: Moment, *, is_bad: bool) -> str:
+    """Return how far cases are on their way to Failed, or back to Healthy (H3); "" on neither.
+
+    Args:
+        cases: Those of subjects that are alike; of several the least and the most is told.
+        moment: When.
+        is_bad: Whether something speaks against them now.
+    """
+    first, policy = cases[0], moment.policy
+    if first.is_blind:
+        was = f", was {first.held}" if first.held is not Verdict.HEALTHY else ""
         return f"cannot tell{was}"
-    if case.held is Verdict.HEALTHY:
+    if first.held is Verdict.HEALTHY or (is_bad and first.held is Verdict.FAILED):
         return ""
     if is_bad:
-        if case.held is Verdict.FAILED:
-            return ""
-        if not case.bad:
-            return "a warning, which alone never makes it Failed"
-        return seen(case.bad, policy.bad_observations, "bad")
-    wanted = recovery_s(case, policy)
-    passed = moment.now - case.good_since if case.good_since else 0.0
-    relapses = f", after {counted(case.relapses, 'relapse')}" if case.relapses else ""
+        bad = [one.bad for one in cases]
+        if not all(bad):
+            return "" if any(bad) else "a warning, which alone never makes it Failed"
+        return _seen_each(bad, policy.bad_observations, "bad")
+    wanted = [recovery_s(one, policy) for one in cases]
+    passed = [moment.now - one.good_since if one.good_since else 0.0 for one in cases]
+    good = _seen_each([one.good for one in cases], policy.good_observations, "good")
+    most = max(one.relapses for one in cases)
+    up_to = "up to " if any(one.relapses != most for one in cases) else ""
+    relapses = f", after {up_to}{counted(most, 'relapse')}" if most else ""
     return (
-        f"recovering: {seen(case.good, policy.good_observations, 'good')}, and good for "
-        f"{lasting(passed)} of the {lasting(wanted)} that it takes{relapses}"
+        f"recovering: {good}, and good for {_span(passed)} of the {_span(wanted)} that it "
+        f"takes{relapses}"
     )
+
+
+def _seen_each(counts: Collection[int], wanted: int, how: str) -> str:
+    least, most = min(counts), max(counts)
+    if least == most:
+        return seen(most, wanted, how)
+    return f"seen {how} {least} to {most} times of the {wanted} that are needed"
+
+
+def _span(seconds: Collection[float]) -> str:
+    """Return how long several things last: ``5m``, ``10s to 1m``."""
+    least, most = lasting(min(seconds)), lasting(max(seconds))
+    return most if least == most else f"{least} to {most}"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from selection_spec.health import Mode
+from webhook.advice.health.fates import Fate, State, fates
 from webhook.advice.health.health_json import about_json, named
 from webhook.advice.health.judged import NO_ROW, Judged
 from webhook.advice.health.phrases import since
 from webhook.advice.health.subject_text import held_back
 from webhook.advice.words import NOTHING, wrapped
 from webhook.health.cases import Case, Verdict
+from webhook.health.decisions import Decision
 from webhook.health.mishaps import held_by
 from webhook.health.permits import Permit, permit
 from webhook.health.subjects import Subject, node_subject, plugin_subject
@@ -21,6 +23,25 @@ from webhook.terms import ON_FAILURE_ANNOTATION
 Json = dict[str, Any]
 
 _INDENT = "  "
+_SAID = {
+    State.GOES: "it is evicted now, if its PodDisruptionBudgets let it go",
+    State.FOLLOWS: "it is evicted once no new Pod can come there",
+    State.REFUSED: "it is evicted once that is allowed: {why}",
+    State.WAITS: "it waits for a budget: {why}",
+    State.LEFT_ALONE: "it is left alone: {why}",
+    State.STAYS: "it stays: {why}",
+    State.LEAVES: "it is being deleted already",
+    State.EVICTED: "it was evicted, and is being deleted already",
+}
+_NOBODY = f"it stays, for mode {Mode.OBSERVE} evicts nobody"
+_OBSERVED = {
+    **_SAID,
+    State.GOES: f"{_NOBODY}; mode {Mode.EVICT} would evict it",
+    State.REFUSED: f"{_NOBODY}; mode {Mode.EVICT} would, once that is allowed: {{why}}",
+    State.WAITS: "it would wait for a budget: {why}",
+    State.STAYS: "it would stay: {why}",
+}
+_UNTOLD = "it stays: its status does not say whether it holds what has failed"
 
 
 def pod_text(pod: PodFacts, judged: Judged) -> str:
@@ -36,7 +57,9 @@ def pod_text(pod: PodFacts, judged: Judged) -> str:
 
 def pod_json(pod: PodFacts, judged: Judged) -> Json:
     """Return the explanation for programs."""
+    fate = _fate_of(pod, judged)
     given = _permit(pod, judged)
+    is_given, why = (given.is_given, given.why) if fate is None else (fate.goes, fate.why)
     return {
         **about_json(judged),
         "pod": pod.key,
@@ -50,8 +73,9 @@ def pod_json(pod: PodFacts, judged: Judged) -> Json:
             {**named(subject), "verdict": _verdict(judged.case_of(subject)).value}
             for subject in subjects_of(pod, judged)
         ],
-        "evictable": given.is_given,
-        "why": given.why or None,
+        "evictable": is_given,
+        "becomes": None if fate is None else fate.state.value,
+        "why": why or None,
     }
 
 
@@ -125,34 +149,59 @@ def _fate(pod: PodFacts, judged: Judged) -> Iterator[str]:
         yield "A failing device would not concern it."
         return
     failed = [one for one in subjects if _held_verdict(judged, one) is Verdict.FAILED]
-    has = "has" if len(failed) == 1 else "have"
-    yield f"{len(failed)} of these {has} failed, so" if failed else "If one of these failed,"
-    given, mode = _permit(pod, judged), judged.moment.mode(pod.node)
-    stays, is_evicted = ("it stays", "it is") if failed else ("it would stay", "it would be")
-    if pod.leaves:
-        yield f"{_INDENT}it is being deleted already"
-    elif not given.is_given:
-        yield f"{_INDENT}{stays}: {given.why}"
-    elif mode is Mode.EVICT:
-        yield (
-            f"{_INDENT}{is_evicted} evicted as soon as new Pods are kept away from there, if a "
-            "budget is left and its PodDisruptionBudgets let it go"
-        )
+    if not failed:
+        yield "If one of these failed,"
+        yield f"{_INDENT}{_would(pod, judged)}"
+        if any(one.resource and not one.device for one in subjects):
+            yield (
+                f"{_INDENT}But were it a device alone and not the whole node, it would stay: its "
+                "status does not say which devices of the device plugin it holds."
+            )
     else:
-        yield f"{_INDENT}{stays}, for mode {mode} evicts nobody; mode Evict would evict it"
-    for one in failed:
-        yield from (f"{_INDENT}{said}" for said in _held_back(one, judged))
-    if any(one.resource and not one.device for one in subjects):
-        yield (
-            f"{_INDENT}But were it a device alone and not the whole node, it would stay: its "
-            "status does not say which devices of the device plugin it holds."
-        )
+        has = "has" if len(failed) == 1 else "have"
+        yield f"{len(failed)} of these {has} failed, so"
+        fate = _fate_of(pod, judged)
+        yield f"{_INDENT}{_UNTOLD if fate is None else _said(fate, judged)}"
+        for one in _decisions(failed, judged):
+            yield from (f"{_INDENT}{said}" for said in held_back((one,), judged))
 
 
-def _held_back(subject: Subject, judged: Judged) -> Iterator[str]:
-    for decision in judged.step.decisions:
-        if decision.case.subject == subject:
-            yield from held_back((decision,), judged)
+def _would(pod: PodFacts, judged: Judged) -> str:
+    """Return what would become of a Pod of which nothing has failed."""
+    given, mode = _permit(pod, judged), judged.moment.mode(pod.node)
+    if pod.leaves:
+        return "it is being deleted already"
+    if not given.is_given:
+        return f"it would stay: {given.why}"
+    if mode is not Mode.EVICT:
+        return f"it would stay, for mode {mode} evicts nobody; mode Evict would evict it"
+    refusal = judged.refusals.get(pod.uid)
+    return (
+        "it would be evicted as soon as new Pods are kept away from there, if a budget is left "
+        f"and its PodDisruptionBudgets let it go{f'; {refusal}' if refusal else ''}"
+    )
+
+
+def _said(fate: Fate, judged: Judged) -> str:
+    """Return what becomes of a Pod of which something has failed."""
+    mode = judged.moment.mode(fate.pod.node)
+    if mode is Mode.QUARANTINE and fate.state is State.STAYS:
+        given = _permit(fate.pod, judged)
+        evicts = "would evict it" if given.is_given else f"would not, either: {given.why}"
+        return f"it stays, for {fate.why}; mode {Mode.EVICT} {evicts}"
+    said = (_OBSERVED if mode is Mode.OBSERVE else _SAID)[fate.state]
+    return said.format(why=fate.why)
+
+
+def _fate_of(pod: PodFacts, judged: Judged) -> Fate | None:
+    """Return what becomes of a Pod; None where it holds nothing that is known to have failed."""
+    found = fates(_decisions(subjects_of(pod, judged), judged), judged)
+    return next((one for one in found if one.pod.uid == pod.uid), None)
+
+
+def _decisions(subjects: Iterable[Subject], judged: Judged) -> list[Decision]:
+    wanted = set(subjects)
+    return [one for one in judged.step.decisions if one.case.subject in wanted]
 
 
 def _held_verdict(judged: Judged, subject: Subject) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -47,12 +48,25 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event of a history; ``at`` is in seconds since 1970."""
+    """One event of a history.
+
+    Attributes:
+        at: In seconds since 1970.
+        is_dated: Whether the history tells that; where not, ``at`` is the earliest that it allows.
+    """
 
     at: float
     change: Change
     kind: str
     content: Json
+    is_dated: bool = True
+
+    @property
+    def name(self) -> str:
+        """What it is about, for people: ``Node n1``, ``Pod ml/train-0``."""
+        metadata = mapping(self.content.get("metadata"))
+        namespace = metadata.get("namespace")
+        return f"{self.kind} {f'{namespace}/' if namespace else ''}{metadata.get('name')}"
 
 
 class Replica:
@@ -77,6 +91,8 @@ class Replica:
         self._tainted: set[str] = set()
         self._labelled: set[str] = set()
         self._gone: set[str] = set()
+        # Evictions by Job: each counts as a failure, whatever the history says of the Job (H9).
+        self._failures: Counter[str] = Counter()
         self._facts: Facts | None = None
 
     @property
@@ -89,7 +105,7 @@ class Replica:
                 devices=devices_of(self._slices.values()),
                 holdings=Holdings(self._claims.values()),
                 rules=tuple(self._rules.values()) if self._has_rules else None,
-                jobs=dict(self._jobs),
+                jobs={uid: self._failed(uid, job) for uid, job in self._jobs.items()},
                 daemons=tuple(self._daemons.values()),
             )
         return self._facts
@@ -134,6 +150,7 @@ class Replica:
                 if pod is not None:
                     self._gone.add(pod.uid)
                     self._pods.pop(pod.key, None)
+                    self._failures[pod.owner.uid] += action.doing is Doing.EVICT
 
     def label(self, records: Mapping[str, Record]) -> None:
         """Give nodes our label as their records say."""
@@ -159,6 +176,9 @@ class Replica:
         if facts is None or not facts.is_ours:
             _put(self._rules, name, facts)
 
+    def _failed(self, uid: str, job: JobFacts) -> JobFacts:
+        return after_evictions(job, self._failures[uid])
+
     def _marked(self, node: NodeFacts) -> NodeFacts:
         if node.name in self._tainted:
             node = tainted(node)
@@ -182,6 +202,11 @@ def placed_rule(action: Action) -> RuleFacts:
     selector = subject.driver, subject.pool, subject.device
     taint = Taint(UNHEALTHY_TAINT, "", action.effect)
     return RuleFacts(rule_name(subject), selector, taint, is_ours=True)
+
+
+def after_evictions(job: JobFacts, count: int) -> JobFacts:
+    """Return a Job with so many of its Pods evicted: each has failed, unless it ignores that."""
+    return job if job.ignores else replace(job, retries=job.retries - count)
 
 
 def tainted(node: NodeFacts) -> NodeFacts:

@@ -56,9 +56,16 @@ def budget(judged: Judged) -> Iterator[str]:
     policy, left = judged.moment.policy, max(judged.step.budget.evictions_left, 0)
     window = lasting(policy.eviction_window_s)
     yield "Budget, once what is next is done"
-    yield f"  evictions: {left} of the {policy.evictions} in {window} are left{_taken(judged)}"
+    said = f"  evictions: {left} of the {policy.evictions} in {window} are left{_taken(judged)}"
+    would = max(judged.step.imagined.evictions_left, 0)
+    yield said + ("" if would == policy.evictions else _would(f"{would} of {policy.evictions}"))
     for row in _touched(judged):
         yield f"  {_quarantines(judged, row)}"
+
+
+def _would(left: str) -> str:
+    """Return what would be left of a budget, were done what is only observed (H6)."""
+    return f"; would be left: {left}"
 
 
 def _taken(judged: Judged) -> str:
@@ -79,17 +86,20 @@ def _touched(judged: Judged) -> list[str]:
 
 
 def _quarantines(judged: Judged, row: str) -> str:
-    observed, spent = judged.moment.observed, judged.step.budget
+    observed, step = judged.moment.observed, judged.step
     percent = judged.moment.policy.quarantine_percent
-    left, sizes, is_raised = [], [], False
+    left, would, sizes, is_raised = [], [], [], False
     for kind, name in ((Kind.NODE, "node"), (Kind.DRA, "device")):
         if size := observed.size(row, kind):
             most = quarantine_limit(size, percent)
-            left.append(f"{max(spent.left(row, kind), 0)} of {counted(most, name)}")
+            real, imagined = (max(of.left(row, kind), 0) for of in (step.budget, step.imagined))
+            left.append(f"{real} of {counted(most, name)}")
+            if imagined < real:  # else it is only what is done that counts
+                would.append(f"{imagined} of {counted(most, name)}")
             sizes.append(counted(size, name))
             is_raised = is_raised or size * percent < _ONE
     one = ", at least one" if is_raised else ""
     return (
         f"{row}: {' and '.join(left)} may still be quarantined ({percent}% of "
-        f"{' and '.join(sizes)}{one})"
+        f"{' and '.join(sizes)}{one}){_would(' and '.join(would)) if would else ''}"
     )

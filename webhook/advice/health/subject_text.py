@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from selection_spec.health import Mode
+from webhook.advice.health.fates import Fate, State, fates
 from webhook.advice.health.folds import Fold, whom
 from webhook.advice.health.judged import Judged
 from webhook.advice.health.phrases import (
@@ -13,12 +14,13 @@ from webhook.advice.health.phrases import (
     lasting,
     lasting_each,
     progress_said,
+    untaint,
 )
 from webhook.advice.words import counted, some
+from webhook.health import words
 from webhook.health.actions import Action, Doing
-from webhook.health.budget import Spent
 from webhook.health.cases import Mark
-from webhook.health.decisions import Decision, HeldBack, Holder
+from webhook.health.decisions import HeldBack
 from webhook.health.fences import UNHEALTHY, Fence
 from webhook.inventory.pod_facts import PodFacts
 
@@ -28,7 +30,7 @@ _PODS = 4
 
 _UNKNOWN_HOLDER = "nobody is evicted from it: no Pod's status tells which of them holds this device"
 _ACTS_AGAIN = (
-    "it acts again on another signal, on this one after the node was good for long enough to "
+    "gpuspec acts again on another signal, on this one after the node was good for long enough to "
     "recover, and after a reboot"
 )
 _MOVING = (Doing.EVICT, Doing.REMOVE)
@@ -38,8 +40,8 @@ def headline(fold: Fold, judged: Judged) -> str:
     """Return what is said of subjects, and since when."""
     how_long = lasting_each((one.case.since for one in fold), judged.now)
     said = f"{whom(fold)}, {how_long}"
-    how = {progress_said(one.case, judged.moment, is_bad=one.look.is_bad) for one in fold}
-    progress = how.pop() if len(how) == 1 else ""
+    cases = [one.case for one in fold]
+    progress = progress_said(cases, judged.moment, is_bad=fold[0].look.is_bad)
     return f"{said}: {progress}" if progress else said
 
 
@@ -62,11 +64,14 @@ def evidence(fold: Fold, judged: Judged, at_most: int | None = _EVIDENCE) -> Ite
 
 
 def measures(fold: Fold, judged: Judged, at_most: int | None = _PODS) -> Iterator[str]:
-    """Yield what was done about subjects, what would be, and what holds it back."""
+    """Yield what was done about subjects, what would be, and what holds it back.
+
+    Each Pod that holds any of them is in it, with what becomes of it.
+    """
     first = fold[0]
-    yield from _done(first, judged)
-    yield from _planned(fold, at_most)
-    yield from held_back(fold, judged, at_most)
+    yield from _done(fold, judged)
+    yield from _planned(fold, judged, at_most)
+    yield from held_back(fold, judged)
     yield from _staying(fold, judged, at_most)
     if first.locked_out:
         out = some(first.locked_out, at_most)
@@ -78,11 +83,15 @@ def measures(fold: Fold, judged: Judged, at_most: int | None = _PODS) -> Iterato
         yield "seen by this command only: the controller has not written it down"
 
 
-def _done(decision: Decision, judged: Judged) -> Iterator[str]:
+def _done(fold: Fold, judged: Judged) -> Iterator[str]:
+    decision = fold[0]
     fence, before = decision.fence, judged.remembered_case(decision.case.subject)
     mark = Mark.NONE if before is None else before.mark
     if fence is not None and fence.is_in_place:
         yield f"done: new Pods are kept away by {fence_name(fence.by)}"
+        nodes = sorted({one.case.subject.node for one in fold} & judged.tainted_by_hand)
+        if fence.by is Fence.TAINT and nodes:
+            yield f"a person has placed it, so it stays once all is well, until: {untaint(nodes)}"
     elif mark is not Mark.NONE and decision.case.mark is mark:
         seen = "is there" if decision.case.is_seen else "was placed, and is not seen there yet"
         yield f"done: {_marked(mark)} {seen}"
@@ -92,17 +101,19 @@ def _marked(mark: Mark) -> str:
     return f"our taint {UNHEALTHY}" if mark is Mark.TAINT else "our DeviceTaintRule"
 
 
-def _planned(fold: Fold, at_most: int | None) -> Iterator[str]:
+def _planned(fold: Fold, judged: Judged, at_most: int | None) -> Iterator[str]:
     """Yield what is to be done now, in ``Observe`` what would be; then what would follow."""
     first = fold[0]
     head = "would" if first.mode is Mode.OBSERVE else "next"
     actions = [action for one in fold for action in one.actions]
-    yield from (f"{head}: {said}" for said in deeds(actions, at_most))
-    is_waiting = first.mode is Mode.EVICT and not first.held_back and first.spent is None
-    going = [one.pod for one in _holders(fold) if not one.why]
-    evicted = any(one.doing is Doing.EVICT for one in actions)
-    if first.fence is not None and is_waiting and going and not evicted:
-        yield f"then, once no new Pod can come: evict {some(_keys(going), at_most)}"
+    found = fates(fold, judged)
+    refused = {one.pod.uid for one in found if one.state is State.REFUSED}
+    possible = [one for one in actions if one.pod is None or one.pod.uid not in refused]
+    yield from (f"{head}: {said}" for said in deeds(possible, at_most))
+    if following := [one.pod for one in found if one.state is State.FOLLOWS]:
+        yield f"then, once no new Pod can come: evict {some(_keys(following), at_most)}"
+    for why, pods in _by_why(found, State.REFUSED):
+        yield f"{head}: evict {some(_keys(pods), at_most)}, once that is allowed: {why}"
 
 
 def deeds(actions: Sequence[Action], at_most: int | None) -> Iterator[str]:
@@ -137,58 +148,24 @@ def _pods(actions: Iterable[Action], doing: Doing) -> list[PodFacts]:
     return list(found.values())
 
 
-def _holders(fold: Fold) -> list[Holder]:
-    """Return who holds any of it, each once."""
-    found = {holder.pod.uid: holder for one in fold for holder in one.holders or ()}
-    return list(found.values())
-
-
 def _keys(pods: Iterable[PodFacts]) -> list[str]:
     return [one.key for one in pods]
 
 
-def held_back(fold: Fold, judged: Judged, at_most: int | None = _PODS) -> Iterator[str]:
-    """Yield why nothing, or not everything, is done about subjects now, and who is at risk."""
+def held_back(fold: Fold, judged: Judged) -> Iterator[str]:
+    """Yield why nothing is done about subjects now."""
     first = fold[0]
+    why = words.held_back(first, judged.step.breakers)
     if first.held_back is HeldBack.BREAKER:
         stopped = sorted(judged.step.breakers.rows)
-        yield f"held back: {first.held_back}; gpuspec health resume {' '.join(stopped)}"
+        yield f"held back: {why}; gpuspec health resume {' '.join(stopped)}"
     elif first.held_back is HeldBack.WAIVED:
-        yield f"held back: {first.held_back}; {_acts_again(fold)}"
+        yield f"held back: {why}; {_ACTS_AGAIN}"
     elif first.held_back and first.held_back is not HeldBack.RECOVERING:
-        yield f"held back: {first.held_back}"
-    yield from _exposed(fold, at_most)
-    if first.spent is not None:
-        yield f"evictions wait: {spent_said(first.spent, judged)}"
-
-
-def _acts_again(fold: Fold) -> str:
-    """Return what ends a person's removal of our mark: new evidence, or a taint by hand (H10)."""
-    fence = fold[0].fence
-    if fence is None or fence.by is not Fence.TAINT:
-        return _ACTS_AGAIN
-    node = fold[0].case.subject.node if len(fold) == 1 else "NODE"
-    return f"{_ACTS_AGAIN}; at once: kubectl taint node {node} {UNHEALTHY}"
-
-
-def _exposed(fold: Fold, at_most: int | None) -> Iterator[str]:
-    """Yield that nothing keeps Pods from what has failed, and which are there."""
-    first = fold[0]
+        yield f"held back: {why}"
     is_open = first.fence is not None and not first.fence.is_in_place
-    if first.held_back in (HeldBack.ROW, HeldBack.BREAKER) and is_open:
-        names = _keys(one.pod for one in _holders(fold))
-        there = f"; there now: {some(names, at_most)}" if names else ""
-        yield f"new Pods may still come there{there}"
-
-
-def spent_said(spent: Spent, judged: Judged) -> str:
-    """Return which budget for evictions is spent, and how large it is."""
-    policy = judged.moment.policy
-    window = lasting(policy.eviction_window_s)
-    if spent is Spent.NAMESPACE:
-        most = counted(policy.evictions_per_namespace, "eviction")
-        return f"the {most} in {window} of their namespace are spent"
-    return f"the {counted(policy.evictions, 'eviction')} in {window} are spent"
+    if is_open and first.held_back in (HeldBack.ROW, HeldBack.BREAKER, HeldBack.WAIVED):
+        yield "new Pods may still come there"
 
 
 def _staying(fold: Fold, judged: Judged, at_most: int | None) -> Iterator[str]:
@@ -198,17 +175,37 @@ def _staying(fold: Fold, judged: Judged, at_most: int | None) -> Iterator[str]:
     if first.holders is None:
         yield _UNKNOWN_HOLDER
         return
-    holders = _holders(fold)
-    if first.mode is Mode.QUARANTINE and holders:
-        count = counted(len(holders), "Pod")
-        stays = "stays" if len(holders) == 1 else "stay"
-        names = some(_keys(one.pod for one in holders), at_most)
-        yield f"{count} {stays} on it, for mode Quarantine evicts nobody: {names}"
-        return
-    staying = [one for one in holders if one.why]
-    for one in staying[:at_most]:
-        ledger = judged.step.state.ledger
-        was = "evicted" if one.pod.leaves and ledger.has_evicted(one.pod.uid) else "stays"
-        yield f"{was}: {one.pod.key}: {one.why}"
-    if at_most is not None and len(staying) > at_most:
-        yield f"stay: {len(staying) - at_most} more Pods"
+    found = fates(fold, judged)
+    for why, pods in _by_why(found, State.WAITS):
+        budget = "its" if len(pods) == 1 else "their"
+        head = "evictions wait" if first.spent is not None else f"wait for {budget} row's budget"
+        yield f"{head}: {why}: {some(_keys(pods), at_most)}"
+    for why, pods in _by_why(found, State.LEFT_ALONE):
+        yield f"left alone: {some(_keys(pods), at_most)}: {why}"
+    if first.mode is Mode.QUARANTINE:
+        for why, pods in _by_why(found, State.STAYS):
+            stays = "stays" if len(pods) == 1 else "stay"
+            names = some(_keys(pods), at_most)
+            yield f"{counted(len(pods), 'Pod')} {stays} on it, for {why}: {names}"
+    else:
+        yield from _each(found, State.STAYS, at_most)
+    yield from _each(found, State.EVICTED, at_most)
+    yield from _each(found, State.LEAVES, at_most)
+
+
+def _each(found: Iterable[Fate], state: State, at_most: int | None) -> Iterator[str]:
+    """Yield a line for each Pod in a state, and how many there are more."""
+    those = [one for one in found if one.state is state]
+    yield from (f"{state}: {one.pod.key}: {one.why}" for one in those[:at_most])
+    if at_most is not None and len(those) > at_most:
+        verb = "stay" if state is State.STAYS else state.value
+        yield f"{verb}: {len(those) - at_most} more Pods"
+
+
+def _by_why(found: Iterable[Fate], state: State) -> Iterator[tuple[str, list[PodFacts]]]:
+    """Yield the Pods in a state, those for the same reason together."""
+    by_why: dict[str, list[PodFacts]] = {}
+    for one in found:
+        if one.state is state:
+            by_why.setdefault(one.why, []).append(one.pod)
+    yield from by_why.items()

@@ -11,11 +11,13 @@ from webhook.advice.health.phrases import deed
 from webhook.advice.health.replay import Judgement
 from webhook.advice.words import counted, some
 from webhook.health.actions import Doing
+from webhook.health.breaker import Breakers
 from webhook.health.cases import Case, Mark, Verdict
 from webhook.health.decisions import Decision, HeldBack
 from webhook.health.fences import counted_as
 from webhook.health.records import is_reported
 from webhook.health.subjects import Subject
+from webhook.health.words import held_back
 
 _DAEMONS = 3
 _TOLD = (HeldBack.BREAKER, HeldBack.WAIVED, HeldBack.ROW)
@@ -132,7 +134,7 @@ class Timeline:
     def _of_waiting(self, judgement: Judgement) -> Iterator[Entry]:
         waiting = {}
         for one in judgement.step.decisions:
-            why = _waits(one)
+            why = _waits(one, judgement.step.breakers)
             if why:
                 waiting[one.case.subject] = why
         for subject, why in waiting.items():
@@ -148,9 +150,9 @@ def _why(case: Case, decision: Decision) -> str:
     return f": {'; '.join(said)}" if said else ""
 
 
-def _waits(decision: Decision) -> str:
+def _waits(decision: Decision, breakers: Breakers) -> str:
     if decision.held_back in _TOLD:
-        return decision.held_back.value
+        return held_back(decision, breakers)
     if decision.spent is not None:
         return f"evictions wait: the {decision.spent.value}'s are spent"
     if decision.fence is None or decision.mode is Mode.QUARANTINE:

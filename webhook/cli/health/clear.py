@@ -9,24 +9,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from webhook.advice.health.marks_left import MarksLeft, marks_left
+from webhook.advice.health.marks_left import MarksLeft, annotation_after, marks_left
+from webhook.advice.health.phrases import ACT_AT_ONCE
 from webhook.advice.words import wrapped
 from webhook.cli import SETTINGS
 from webhook.cli.cluster import asked, place_options
 from webhook.cli.health.agreement import require_agreement
 from webhook.cli.health.reading import NODES, Marked, Reader
-from webhook.health.fences import UNHEALTHY
-from webhook.inventory.facts import Json
+from webhook.inventory.facts import Json, node_facts
 from webhook.settings import ClusterPlace
-from webhook.terms import HEALTH_LABEL, UNHEALTHY_TAINT, VERDICTS_ANNOTATION
+from webhook.terms import HEALTH_LABEL, SUSPECT, UNHEALTHY_TAINT, VERDICTS_ANNOTATION
 
 if TYPE_CHECKING:
     from webhook.kube.cluster import Cluster
 
+# The controller may write between reading and writing, but not so often in a row.
+_ATTEMPTS = 5
+
 _KEPT = (
-    "Removed. The controller respects this until there is new evidence: another signal, the same "
-    "one after the node was good for long enough to recover, or a reboot. To have it act on a node "
-    f"again at once: kubectl taint node NODE {UNHEALTHY}"
+    "Removed. What is still failed is left alone, its Pods too, until there is new evidence: "
+    "another signal, the same one after the node was good for long enough to recover, or a reboot."
 )
 _FORGOTTEN = (
     "Removed. A controller that runs writes down again what it knows, and that you have removed "
@@ -91,12 +93,15 @@ def clear(
             without="removes",
             refused="nothing was removed",
         )
-        refused = [text for one in found for text in _remove(cluster, one, marked.rules_path)]
+        remover = _Remover(cluster, marked.rules_path, forgets=forgets)
+        refused = [text for one in found for text in remover.remove(one)]
     for text in refused:
         click.echo(f"error: {text}", err=True)
     if refused:
         ctx.exit(1)
     click.echo(wrapped(_FORGOTTEN if forgets else _KEPT), err=True)
+    if not forgets and any(one.taint for one in found):
+        click.echo(wrapped(f"note: {ACT_AT_ONCE}"), err=True)
 
 
 def _chosen(marked: Marked, nodes: tuple[str, ...], *, forgets: bool) -> tuple[MarksLeft, ...]:
@@ -112,38 +117,84 @@ def _chosen(marked: Marked, nodes: tuple[str, ...], *, forgets: bool) -> tuple[M
     return tuple(one for one in found if not nodes or one.node in nodes)
 
 
-def _remove(cluster: Cluster, marks: MarksLeft, rules_path: str | None) -> Iterator[str]:
-    """Remove what is there, one thing after the other; yield what could not be, and why."""
-    from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see webhook.cli.cluster
+class _Remover:
+    """Removes marks, one thing after the other.
 
-    for what, remove in _removals(cluster, marks, rules_path):
-        try:
-            remove()
-        except ApiError as error:
-            if not error.is_not_found:
-                yield f"{what} stays: {error}"
+    What was shown may be old by the time that it is agreed to: every node is read again, and
+    written with the version that was read.
+    """
+
+    def __init__(self, cluster: Cluster, rules_path: str | None, *, forgets: bool) -> None:
+        self._cluster = cluster
+        self._rules_path = rules_path
+        self._forgets = forgets
+
+    def remove(self, marks: MarksLeft) -> Iterator[str]:
+        """Remove what is there; yield what could not be, and why."""
+        from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see webhook.cli.cluster
+
+        for what, remove in self._removals(marks):
+            try:
+                remove()
+            except ApiError as error:
+                if not error.is_not_found:
+                    yield f"{what} stays: {error}"
+            except _AnotherNodeError:
+                yield f"{what} stays: another node of this name has come meanwhile"
+
+    def _removals(self, marks: MarksLeft) -> Iterator[tuple[str, Callable[[], object]]]:
+        node = f"node {marks.node}"
+        if marks.taint:
+            yield f"{node}: taint {marks.taint}", partial(self._untaint, marks)
+        if marks.label or marks.annotation is not None:
+            yield f"{node}: label and annotation", partial(self._unwrite, marks)
+        for name in marks.rules:
+            remove = partial(self._cluster.delete, f"{self._rules_path}/{name}")
+            yield f"DeviceTaintRule {name}", remove
+
+    def _untaint(self, marks: MarksLeft) -> None:
+        from webhook.controllers.node_taints import set_taint  # noqa: PLC0415 -- slow to import
+
+        self._node(marks)
+        set_taint(self._cluster, marks.node, UNHEALTHY_TAINT, None)
+
+    def _unwrite(self, marks: MarksLeft) -> None:
+        """Remove label and annotation as they are by now; the controller may write meanwhile."""
+        from webhook.kube.errors import ApiError  # noqa: PLC0415 -- see webhook.cli.cluster
+
+        for attempt in range(1, _ATTEMPTS + 1):
+            found = self._node(marks)
+            body = _unwritten(found, forgets=self._forgets)
+            try:
+                self._cluster.patch(f"{NODES}/{marks.node}", body)
+            except ApiError as error:
+                if not error.is_conflict or attempt == _ATTEMPTS:
+                    raise
+            else:
+                return
+
+    def _node(self, marks: MarksLeft) -> Json:
+        """Read a node again.
+
+        Raises:
+            _AnotherNodeError: It is not the one that was asked about.
+        """
+        found: Json = self._cluster.get(f"{NODES}/{marks.node}")
+        if node_facts(found).uid != marks.uid:
+            raise _AnotherNodeError
+        return found
 
 
-def _removals(
-    cluster: Cluster, marks: MarksLeft, rules_path: str | None
-) -> Iterator[tuple[str, Callable[[], object]]]:
-    from webhook.controllers.node_taints import set_taint  # noqa: PLC0415 -- slow to import
-
-    node = f"node {marks.node}"
-    if marks.taint:
-        remove = partial(set_taint, cluster, marks.node, UNHEALTHY_TAINT, None)
-        yield f"{node}: taint {marks.taint}", remove
-    if marks.label or marks.annotation is not None:
-        body = _unwritten(marks)
-        yield f"{node}: label and annotation", partial(cluster.patch, f"{NODES}/{marks.node}", body)
-    for name in marks.rules:
-        yield f"DeviceTaintRule {name}", partial(cluster.delete, f"{rules_path}/{name}")
+class _AnotherNodeError(Exception):
+    """A node of the same name has come in the place of the one that was asked about."""
 
 
-def _unwritten(marks: MarksLeft) -> Json:
-    metadata: Json = {}
-    if marks.label:
+def _unwritten(node: Json, *, forgets: bool) -> Json:
+    facts = node_facts(node)
+    metadata: Json = {"resourceVersion": node["metadata"]["resourceVersion"]}
+    if facts.labels.get(HEALTH_LABEL) == SUSPECT:
         metadata["labels"] = {HEALTH_LABEL: None}
-    if marks.annotation is not None:
-        metadata["annotations"] = {VERDICTS_ANNOTATION: marks.annotation or None}
+    annotation = annotation_after(facts, forgets=forgets)
+    if annotation is not None:
+        metadata["annotations"] = {VERDICTS_ANNOTATION: annotation or None}
     return {"metadata": metadata}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from selection_spec.documents import load_manifests
 from selection_spec.errors import DocumentError, Problem
 from webhook.advice.health.replica import KINDS, Change, Event
-from webhook.inventory.facts import Json, mapping
+from webhook.inventory.facts import Json, mapping, mappings
 from webhook.inventory.times import seconds
 
 _SPACE = re.compile(r"\s*")
@@ -55,8 +55,26 @@ def events_of(text: bytes) -> tuple[Event, ...]:
 
 
 def merged(histories: Iterable[tuple[Event, ...]]) -> tuple[Event, ...]:
-    """Return the events of several histories in the order of time."""
-    return tuple(sorted((one for those in histories for one in those), key=lambda one: one.at))
+    """Return the events of several histories in the order of time.
+
+    A change that does not tell when it happened came after all that its history tells of before,
+    and at the latest with what it tells of next; where nothing follows, after everything that was
+    recorded. That latest moment counts: were it the earliest one, a Pod that was there when its
+    node failed would look as if it had come later, in spite of what keeps others away.
+    """
+    those = [list(one) for one in histories]
+    end = max((event.at for one in those for event in one), default=0.0)
+    told = [event for one in those for event in _placed(one, end)]
+    return tuple(sorted(told, key=lambda one: one.at))
+
+
+def _placed(history: list[Event], end: float) -> Iterator[Event]:
+    """Yield a history's events, those without a time at the time of what follows them."""
+    following, found = end, []
+    for event in reversed(history):
+        following = event.at if event.is_dated else following
+        found.append(replace(event, at=following))
+    yield from reversed(found)
 
 
 def _documents(text: bytes, problems: list[Problem]) -> Iterator[_Read]:
@@ -139,19 +157,25 @@ def _timed(told: list[Json]) -> Iterator[Event]:
     """Yield the events with their times.
 
     Those that a history begins with are what was there, and so of one moment. Later ones are of
-    the newest time that the object tells, and never before the event before: were each a little
-    later than that, a storm would look as if it had come slowly.
+    the newest time that the object tells and did not tell before, and never before the event
+    before: were each a little later than that, a storm would look as if it had come slowly.
     """
     first = _first_of_all(told)
     begin = max((_newest(event["object"]) for event in told[:first]), default=0.0)
-    last = 0.0
+    last, known = 0.0, dict[tuple[str, str, str], float]()
     for number, event in enumerate(told):
+        key, newest = _key(event["object"]), _newest(event["object"])
         at = seconds(event.get("at")) or (begin if number < first else 0.0)
-        if not at:
-            newest = _newest(event["object"])
-            at = max(newest, last, _BEGIN_S)
-        last = at
-        yield Event(at, Change(event["type"]), event["object"]["kind"], event["object"])
+        is_new = newest > known.get(key, 0.0) or bool(_changes(event["object"]))
+        is_dated = bool(at) or number < first or is_new
+        known[key] = max(newest, known.get(key, 0.0))
+        last = at or max(newest if is_dated else 0.0, last, _BEGIN_S)
+        yield Event(last, Change(event["type"]), event["object"]["kind"], event["object"], is_dated)
+
+
+def _key(content: Json) -> tuple[str, str, str]:
+    metadata = mapping(content.get("metadata"))
+    return content["kind"], str(metadata.get("namespace") or ""), metadata["name"]
 
 
 def _first_of_all(told: list[Json]) -> int:
@@ -165,7 +189,13 @@ def _first_of_all(told: list[Json]) -> int:
 def _newest(content: Json) -> float:
     """Return the newest time that an object tells of itself; 0 where it tells none."""
     created = seconds(mapping(content.get("metadata")).get("creationTimestamp"))
-    return max([created, *_times(content.get("status"))])
+    return max([created, *_changes(content), *_times(content.get("status"))])
+
+
+def _changes(content: Json) -> list[float]:
+    """Return when each that writes an object changed it last, where that was recorded, too."""
+    managed = mappings(mapping(content.get("metadata")).get("managedFields"))
+    return [at for one in managed if (at := seconds(one.get("time")))]
 
 
 def _times(value: object) -> list[float]:

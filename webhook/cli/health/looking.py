@@ -77,14 +77,20 @@ def look(
         state = remembered(marked.nodes, reader.ledger(namespace))
         moment = _moment(table, facts, time.time())
         facts = replace(facts, jobs=reader.jobs((*_holding(moment, state), *_those(pod))))
+        judged = Judged.of(
+            About(reader.cluster.server, kubernetes, namespace),
+            table,
+            _moment(table, facts, moment.now),
+            state,
+            marks_left(marked.nodes, marked.devices, marked.rules),
+        )
+        refusals = reader.refusals((*judged.holders, *_those(pod)))
         missing = () if version >= FIRST_WITH_ALL else MISSING_SIGNALS
         unseen = tuple(reader.unseen)
-        about = About(reader.cluster.server, kubernetes, namespace, missing, unseen)
-    for text in about.unseen:
+    for text in unseen:
         click.echo(f"note: {text}", err=True)
-    marks = marks_left(marked.nodes, marked.devices, marked.rules)
-    judged = Judged.of(about, table, _moment(table, facts, moment.now), state, marks)
-    return Looked(judged, node, pod)
+    about = replace(judged.about, missing=missing, unseen=unseen)
+    return Looked(replace(judged, about=about, refusals=refusals), node, pod)
 
 
 def _moment(table: Table, facts: Facts, now: float) -> Moment:

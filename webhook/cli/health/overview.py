@@ -26,7 +26,7 @@ def overview(
     judged = look(place, namespace, table_name).judged
     if output == "text":
         click.echo(listing(judged, coloured, show_all=show_all))
-        click.echo(f"\n{summary(judged)}", err=True)
+        click.echo(f"\n{summary(judged)}")
     else:
         echo_value(as_json(judged), output)
     return 1 if judged.is_bad else 0

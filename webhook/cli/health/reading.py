@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from webhook.advice.health.disruptions import PodState, disruption_budget, pod_state, refusal
 from webhook.advice.health.replica import matters
 from webhook.cli.saved import progress
 from webhook.health.gather import Facts, devices_of
@@ -40,6 +41,7 @@ NODES = "/api/v1/nodes"
 
 _PODS = "/api/v1/pods"
 _DAEMON_SETS = "/apis/apps/v1/daemonsets"
+_DISRUPTION_BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
 
 # Pods that are on a node; the others hold nothing.
 _ON_NODES = "spec.nodeName!="
@@ -65,11 +67,13 @@ class Reader:
 
     Attributes:
         unseen: What could not be looked at, and why: a sentence each.
+        states: By uid of Pods what PodDisruptionBudgets go by.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.unseen: list[str] = []
+        self.states: dict[str, PodState] = {}
 
     def marked(self) -> Marked:
         """Read nodes, devices and rules.
@@ -104,6 +108,16 @@ class Reader:
             if (job := job_of(get, namespace, name, uid)) is not None:
                 found[uid] = job
         return found
+
+    def refusals(self, pods: Iterable[PodFacts]) -> dict[str, str]:
+        """Return why PodDisruptionBudgets would refuse to have Pods evicted now, by uid."""
+        known = [(one, self.states[one.uid]) for one in pods if one.uid in self.states]
+        if not known:
+            return {}
+        what = "whose eviction PodDisruptionBudgets would refuse"
+        budgets = self.listed(_DISRUPTION_BUDGETS, disruption_budget, what)
+        found = {one.uid: refusal(one.namespace, state, budgets) for one, state in known}
+        return {uid: why for uid, why in found.items() if why}
 
     def ledger(self, namespace: str) -> Ledger:
         """Read what was done lately; an empty one where nothing was, or that cannot be seen."""
@@ -169,10 +183,16 @@ class Reader:
         try:
             pods = self.cluster.items(_PODS, fieldSelector=_ON_NODES)
             with progress(pods, "Reading Pods") as bar:
-                return tuple(facts for facts in map(pod_facts, bar) if matters(facts))
+                return tuple(facts for facts in map(self._kept, bar) if matters(facts))
         except ApiError as error:
             self._note(error, "who holds devices, and what befell Pods,")
             return ()
+
+    def _kept(self, raw: Json) -> PodFacts:
+        facts = pod_facts(raw)
+        if matters(facts):
+            self.states[facts.uid] = pod_state(raw)
+        return facts
 
     def _rules(self) -> tuple[str | None, tuple[RuleFacts, ...] | None]:
         from webhook.kube.versions import served_path  # noqa: PLC0415 -- see webhook.cli.cluster

@@ -23,20 +23,17 @@ from webhook.advice.pod_changes import PodJudge
 from webhook.advice.row_changes import table_changes
 from webhook.advice.spec_changes import Known, spec_changes
 from webhook.cli import SETTINGS
-from webhook.cli.cluster import cluster_option, cluster_table
-from webhook.cli.inputs import read_manifests, read_table, refuse_second_reading
+from webhook.cli.cluster import cluster_option, named_table
+from webhook.cli.inputs import read_manifests, refuse_second_reading
 from webhook.cli.outputs import json_text, output_option
 from webhook.cli.saved import progress
 from webhook.cli.table.diff_live import Files, Live, judge_of, of_cluster, of_files
 from webhook.inventory.broken import broken_rows
 from webhook.jsonpatch import pointer
 from webhook.settings import ClusterPlace
-from webhook.terms import TABLE_KIND
 from webhook.workloads import pod_templates
 
 Json = dict[str, Any]
-
-_OF_CLUSTER = "cluster:"
 
 _FAILING = {
     "error": frozenset({Level.ERROR}),
@@ -141,7 +138,7 @@ def diff(
     if use_cluster and any(astuple(files)):
         raise click.UsageError("give either --cluster or saved files, not both")
     place = ClusterPlace(kubeconfig, context)
-    old, new = (_table(one, place) for one in (old_file, new_file))
+    old, new = (named_table(one, place) for one in (old_file, new_file))
     live = of_cluster(place, old, new) if use_cluster else of_files(files, old, new)
     found = _compared(old, new, live, filenames)
     click.echo(json_text(as_json(found)) if output == "json" else as_text(found, show_all=show_all))
@@ -167,18 +164,6 @@ def _compared(old: Table, new: Table, live: Live, filenames: tuple[str, ...]) ->
         pods=live.pods,
         manifests=_manifests(judge_of(old, new, Live(offers=live.offers)), filenames),
     )
-
-
-def _table(name: str, place: ClusterPlace) -> Table:
-    """Return the table of a file, or for ``cluster:NAME`` a cluster's own."""
-    of_cluster = name.removeprefix(_OF_CLUSTER)
-    if of_cluster == name:
-        return read_table(name)
-    found = cluster_table(place, of_cluster)
-    if found.builtin:
-        note = f"the cluster has no {TABLE_KIND} {of_cluster}, so this is the built-in one"
-        click.echo(f"note: {name}: {note}", err=True)
-    return found.table
 
 
 def _nodes(new: Table, grounds: Grounds, live: Live) -> NodesReport:

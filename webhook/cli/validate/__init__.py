@@ -28,15 +28,20 @@ Examples:
   gpuspec validate jobs/*.yaml --fix
   gpuspec validate --explain GS104
 
+\b
 Of folders every .yaml, .yml and .json file is read that holds manifests, but
 for what .gitignore and .gpuspecignore leave out. Nothing asks the network
 without --cluster.
 
-A finding is not told where a comment on its line, or alone on the line before
-it, says so with a reason:  # gpuspec: ignore GS104 -- it comes in March
+\b
+A finding is not told where a comment on its line, or alone above it, says so
+with a reason:
+  # gpuspec: ignore GS104 -- it comes in March
 The annotation gpuspec.preferred.jp/ignore says so for a whole object, a line
-each:  GS104: it comes in March
+for each reason:
+  gpuspec.preferred.jp/ignore: "GS104: it comes in March"
 
+\b
 Exit status: 0 fine, 1 a finding at or above --fail-on, 2 wrong usage, a file
 that cannot be opened or a cluster that does not answer.""",
 )

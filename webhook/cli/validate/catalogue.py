@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from webhook.advice.findings.catalogue import BY_ID, RULES
+from webhook.advice.words import wrapped
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -33,7 +34,13 @@ def _explain(ctx: click.Context, _: click.Parameter, wanted: str | None) -> None
         for rule in RULES:
             click.echo(f"{rule.id}  {rule.level:<7}  {rule.name}")
     elif rule_ := BY_ID.get(wanted.upper()):
-        click.echo(rule_.page, nl=False)
+        click.echo(_page(rule_.page))
     else:
         raise click.UsageError(f"there is no rule {wanted}; --explain all lists them")
     ctx.exit(0)
+
+
+def _page(markdown: str) -> str:
+    """Return a page with its paragraphs in lines of a terminal; examples stay as they are."""
+    blocks = markdown.rstrip().split("\n\n")
+    return "\n\n".join(one if one.startswith("```") else wrapped(one, "", "") for one in blocks)

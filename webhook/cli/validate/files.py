@@ -61,6 +61,7 @@ def inputs(paths: Sequence[str]) -> Iterator[Input]:
 
     Raises:
         UnreadableError: A path is not there, or a pattern matches nothing; all of them are named.
+            Or a folder cannot be read.
     """
     missing = [path for path in paths if not _is_there(path)]
     if missing:
@@ -94,7 +95,8 @@ def _matches(pattern: str) -> list[str]:
 def _of_path(path: str) -> Iterator[Input]:
     if path != STDIN and not Path(path).exists():
         for match in _matches(path):
-            yield from _of_path(match)
+            # Nobody has looked at each of the files that a pattern finds.
+            yield from (Input(one.file, is_named=False) for one in _of_path(match))
     elif path != STDIN and Path(path).is_dir():
         yield from _in_folder(Path(path), _above(Path(path)))
     else:
@@ -104,7 +106,7 @@ def _of_path(path: str) -> Iterator[Input]:
 def _above(folder: Path) -> _Ignored:
     """Return what the ignore files above a folder say, as far as its repository reaches."""
     above: list[Path] = []
-    here = folder.absolute()
+    named = here = _absolute(folder)
     while not (here / ".git").exists() and here.parent != here:
         here = here.parent
         above.append(here)
@@ -113,17 +115,27 @@ def _above(folder: Path) -> _Ignored:
     ignored = _Ignored()
     for one in reversed(above):
         ignored = ignored.below(one)
-    return ignored
+    # Who names a folder that is ignored wants it all the same.
+    return _Ignored() if ignored.has(named, is_folder=True) else ignored
+
+
+def _absolute(folder: Path) -> Path:
+    # Not resolved: the ignore files are those beside the names, as for git.
+    return Path(os.path.abspath(folder))  # noqa: PTH100 -- Path.absolute keeps the ".."
 
 
 def _in_folder(folder: Path, ignored: _Ignored) -> Iterator[Input]:
-    ignored = ignored.below(folder.absolute())
-    for entry in sorted(os.scandir(folder), key=lambda one: one.name):
-        path, absolute = folder / entry.name, Path(entry.path).absolute()
+    ignored = ignored.below(_absolute(folder))
+    try:
+        entries = sorted(os.scandir(folder), key=lambda one: one.name)
+    except OSError as error:
+        raise UnreadableError(f"{folder}: {error.strerror or error}") from None
+    for entry in entries:
+        path, absolute = folder / entry.name, _absolute(folder) / entry.name
         is_folder = entry.is_dir(follow_symlinks=False)
         if entry.name in _NEVER or ignored.has(absolute, is_folder=is_folder):
             continue
         if is_folder:
             yield from _in_folder(path, ignored)
-        elif entry.is_file() and entry.name.endswith(_ENDINGS):
+        elif entry.name.endswith(_ENDINGS) and path.is_file():
             yield Input(path.as_posix(), is_named=False)

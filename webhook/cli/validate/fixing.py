@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import codecs
+import shutil
 from collections import defaultdict
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import click
 
 from webhook.advice.findings.finding import Fix
 from webhook.advice.findings.report import Report
-from webhook.cli.inputs import UnreadableError, shown
-from webhook.cli.validate.files import STDIN
+from webhook.cli.inputs import UnreadableError
 
 
 def fix_files(report: Report) -> int:
@@ -25,9 +26,24 @@ def fix_files(report: Report) -> int:
     """
     by_file: dict[str, set[Fix]] = defaultdict(set)
     for finding in report.told:
-        if finding.fix is not None and finding.place.file != shown(STDIN):
+        if finding.fix is not None and Path(finding.place.file).is_file():
             by_file[finding.place.file].add(finding.fix)
     return sum(_fix(Path(file), fixes) for file, fixes in sorted(by_file.items()))
+
+
+def _replace(file: Path, raw: bytes) -> None:
+    """Put a new file in the place of one at once: whoever reads it meanwhile gets a whole one."""
+    target = file.resolve()
+    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as new:
+        made = Path(new.name)
+        try:
+            new.write(raw)
+            new.close()
+            shutil.copymode(target, made)
+            made.replace(target)
+        except BaseException:
+            made.unlink()
+            raise
 
 
 def _fix(file: Path, fixes: set[Fix]) -> int:
@@ -37,7 +53,7 @@ def _fix(file: Path, fixes: set[Fix]) -> int:
         text = raw.removeprefix(mark).decode()
         for one in sorted(fixes, key=lambda fix: -fix.start):
             text = text[: one.start] + one.text + text[one.end :]
-        file.write_bytes(mark + text.encode())
+        _replace(file, mark + text.encode())
     except UnicodeDecodeError:
         click.echo(f"note: {file} is not UTF-8 and stays as it is", err=True)
         return 0

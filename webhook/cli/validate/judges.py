@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from selection_spec.documents import survey_manifests
@@ -10,10 +10,10 @@ from webhook.admission.translate import Context
 from webhook.advice.findings.admission import Judgement
 from webhook.advice.findings.views import View, objects
 from webhook.cli.basis import Basis
-from webhook.cli.explanation import difference, explained
+from webhook.cli.explanation import Explanation, candidates, explained, not_known
 from webhook.cli.validate.parts import Part
 from webhook.inventory.facts import Json, mapping
-from webhook.inventory.priority_classes import PriorityClasses, priority_classes
+from webhook.inventory.priority_classes import PriorityClasses
 from webhook.terms import KUEUE_LABEL
 
 
@@ -42,10 +42,11 @@ class PodJudge:
             kueue=self.known.kueue or KUEUE_LABEL in mapping(metadata.get("labels")),
         )
         context = self._with_class(view.pod, context)
-        namespace = str(metadata.get("namespace") or "")
-        context = basis.queues.of_pod(view.pod, context, basis.snapshot, namespace)
+        if basis.snapshot.table.index.claims:
+            namespace = str(metadata.get("namespace") or "")
+            context = basis.queues.of_pod(view.pod, context, basis.snapshot, namespace)
         explanation = explained(view.pod, context, basis)
-        return Judgement(explanation.outcome, difference(explanation))
+        return Judgement(explanation.outcome, _difference(explanation))
 
     def _with_class(self, pod: Json, context: Context) -> Context:
         """Add the number of the Pod's class, where a file tells it."""
@@ -59,13 +60,20 @@ class PodJudge:
         return replace(context, priority_class=name, priority=value)
 
 
-def classes_in(parts: Iterable[Part]) -> PriorityClasses:
-    """Return the PriorityClasses of a file; a part that has none is not even read."""
-    found: list[Json] = []
+def _difference(explanation: Explanation) -> str:
+    """Say what may come of a priority that is not known; a table that never asks is no finding."""
+    other, choice = explanation.other, explanation.outcome.choice
+    if other is None or choice is None or not explanation.differs:
+        return ""
+    would = ", ".join(candidates(other)) or "denied"
+    return not_known(explanation.priority_class, choice.policy.other, would)
+
+
+def classes_in(parts: Iterable[Part]) -> Iterator[Json]:
+    """Yield the PriorityClasses of a file; a part that has none is not even read."""
     for part in parts:
-        if b"PriorityClass" in part.raw:
+        if b"PriorityClass" in part.raw or b"\0" in part.raw:
             for document in survey_manifests(part.raw).documents:
-                found += (
+                yield from (
                     one.value for one in objects(document.value) if one.kind == "PriorityClass"
                 )
-    return priority_classes(found)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from webhook.admission.translate import Context
 from webhook.advice.findings.finding import Finding
 from webhook.advice.findings.report import Report
 from webhook.advice.findings.validation import Source, validate
 from webhook.cli.basis import Basis
-from webhook.cli.inputs import shown
+from webhook.cli.inputs import UnreadableError, shown
 from webhook.cli.saved import progress
 from webhook.cli.validate.files import STDIN, Input
 from webhook.cli.validate.judges import PodJudge, classes_in
 from webhook.cli.validate.parts import Part, parts
+from webhook.inventory.facts import Json
+from webhook.inventory.priority_classes import PriorityClasses, priority_classes
 
 
 class Run:
@@ -33,17 +36,16 @@ class Run:
         self._known = known
         self._files = files
         self._class_files = class_files
-        # Standard input can be read only once.
-        self._stdin: list[Part] | None = None
+        # Standard input and pipes can be read only once.
+        self._held: dict[str, list[Part]] = {}
 
     def report(self) -> Report:
-        """Judge everything that is in the files now."""
-        classes = classes_in(
-            part
-            for file in (*(one.file for one in self._files), *self._class_files)
-            for part in self._parts(file)
-        )
-        judge = PodJudge(self._basis, self._known, classes)
+        """Judge everything that is in the files now.
+
+        Raises:
+            UnreadableError: Files cannot be opened or read; all of them are named.
+        """
+        judge = PodJudge(self._basis, self._known, self._classes())
         table = self._basis.snapshot.table
         findings: list[Finding] = []
         files = documents = pods = 0
@@ -57,14 +59,27 @@ class Run:
                     pods += found.pods
         return Report(findings, files, documents, pods, f"table {table.name}")
 
+    def _classes(self) -> PriorityClasses:
+        """Return the PriorityClasses of all files: any of them may be named in any other."""
+        found: list[Json] = []
+        wrong: list[str] = []
+        for file in (*(one.file for one in self._files), *self._class_files):
+            try:
+                found += classes_in(self._parts(file))
+            except UnreadableError as error:
+                wrong.append(error.message)
+        if wrong:
+            raise UnreadableError("\n".join(wrong))
+        return priority_classes(found)
+
     def _sources(self, one: Input) -> Iterator[Source]:
         for part in self._parts(one.file):
             yield Source(shown(one.file), part.raw, part.lines, part.characters, one.is_named)
 
     def _parts(self, file: str) -> Iterator[Part]:
-        if file != STDIN:
+        if file != STDIN and Path(file).is_file():
             yield from parts(file)
             return
-        if self._stdin is None:
-            self._stdin = list(parts(file))
-        yield from self._stdin
+        if file not in self._held:
+            self._held[file] = list(parts(file))
+        yield from self._held[file]

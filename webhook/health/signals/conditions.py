@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from selection_spec.health import ConditionRule
-from webhook.health.readings import GRADES, Grade, Reading, Source
+from webhook.health.readings import GRADES, SKEW_S, Grade, Reading, Source
 from webhook.health.shipped import Listening
 from webhook.health.subjects import node_subject
 from webhook.inventory.facts import NodeCondition, NodeFacts
@@ -60,7 +60,9 @@ def _grade(condition: NodeCondition, rule: ConditionRule, now: float) -> Grade:
         return Grade.UNKNOWN
     if condition.status != rule.bad_status or not _matches(rule.reason, condition.reason):
         return Grade.GOOD
-    is_young = condition.since and now - condition.since < rule.min_duration_s
+    # What its monitor's clock dates far ahead would stay young until ours is there.
+    is_dated = 0 < condition.since <= now + SKEW_S
+    is_young = is_dated and now - condition.since < rule.min_duration_s
     return Grade.UNKNOWN if is_young else GRADES[rule.severity]
 
 

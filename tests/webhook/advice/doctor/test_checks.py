@@ -894,3 +894,61 @@ def test_a_daemon_set_that_a_quarantine_locks_out_already_is_named() -> None:
     driver = daemon_set("driver", {"key": "gpu-model", "operator": "Exists"})
     judged_by({"mode": "Evict"}, driver)(world)
     assert findings(world, "daemonSets") == [NONE_RESERVED, SICK_LOCKED_OUT]
+
+
+def health(failed: int = 0, **conditions: Json) -> Change:
+    """What the controller says of health in the table's status."""
+
+    def change(world: World) -> None:
+        said = world.table["status"]
+        said["health"] = {"mode": "Evict", "failed": failed}
+        said["conditions"] += [{"type": kind, **one} for kind, one in conditions.items()]
+
+    return change
+
+
+@pytest.mark.rule("H11")
+@pytest.mark.parametrize(
+    ("change", "wanted"),
+    [
+        (health(), ["fine: mode Evict, nothing has failed"]),
+        (
+            health(1),
+            ["warning: 1 node or device has failed, mode Evict -> see: gpuspec health"],
+        ),
+        (
+            health(
+                3,
+                HealthBreaker={"status": "True", "message": "a row is stopped"},
+                HealthBudget={"status": "False", "message": "these wait"},
+                Health={"status": "True", "reason": "EvictionsRefused", "message": "refused"},
+            ),
+            [
+                "warning: HealthBreaker: a row is stopped",
+                "warning: Health: refused -> see: gpuspec health",
+                "warning: HealthBudget: these wait -> see: gpuspec health",
+                "warning: 3 nodes or devices have failed, mode Evict -> see: gpuspec health",
+            ],
+        ),
+        (
+            health(
+                HealthBreaker={"status": "False", "message": "no row is stopped"},
+                HealthBudget={"status": "True", "message": "nothing waits"},
+                Health={"status": "False", "reason": "CannotFollow", "message": "blind"},
+            ),
+            [
+                "warning: Health: blind -> see: gpuspec health",
+                "fine: mode Evict, nothing has failed",
+            ],
+        ),
+        (
+            refuse(Topic.TABLES, forbidden("list selectiontables")),
+            ["unknown: could not look: permission to list selectiontables is missing"],
+        ),
+    ],
+    ids=["well", "failed", "all of it", "blind", "unseen"],
+)
+def test_what_health_has_found_is_pointed_to(change: Change, wanted: list[str]) -> None:
+    world = World()
+    change(world)
+    assert findings(world, "health") == wanted

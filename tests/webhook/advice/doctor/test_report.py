@@ -76,4 +76,4 @@ def test_json() -> None:
 def test_a_right_installation_reads_well_in_80_columns() -> None:
     text = as_text(World().examine(), lambda _, text: text)
     assert all(len(line) <= 80 for line in text.splitlines())
-    assert sum(line.startswith("ok ") for line in text.splitlines()) == 23
+    assert sum(line.startswith("ok ") for line in text.splitlines()) == 24

@@ -24,7 +24,6 @@ from tests.webhook.advice.formats.findings import (
     PLAIN,
     REPORT,
     REPORTS,
-    SUPPRESSED,
     WARNING,
     report,
 )

@@ -29,6 +29,7 @@ from webhook.terms import (
 
 Json = dict[str, Any]
 
+READY = [{"type": "Ready", "status": "True"}]
 NOW = seconds("2026-06-01T12:00:00Z")
 SERVER = "https://cluster.example"
 NODES = "/api/v1/nodes"
@@ -39,6 +40,7 @@ LEDGER = f"/api/v1/namespaces/gpuspec-system/configmaps/{HEALTH_OBJECT}"
 _EVERYWHERE = {
     "/api/v1/pods": "pods",
     "/apis/apps/v1/daemonsets": "daemonsets",
+    "/apis/policy/v1/poddisruptionbudgets": "poddisruptionbudgets",
     "/apis/resource.k8s.io/v1/resourceclaims": "resourceclaims",
 }
 
@@ -109,6 +111,16 @@ class Ward(Memory):
         """Add a Pod of namespace ml with one card."""
         found = pod(name, node, **fields)
         self.put(f"/api/v1/namespaces/{found['metadata']['namespace']}/pods/{name}", found)
+        return self
+
+    def disruption_budget(self, name: str, allowed: int = 0, **spec: Any) -> Self:  # noqa: ANN401
+        """Add a PodDisruptionBudget for all Pods of namespace ml; ``spec`` says otherwise."""
+        found = {
+            "metadata": {"name": name, "namespace": "ml"},
+            "spec": {"selector": {}, **spec},
+            "status": {"disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 2},
+        }
+        self.put(f"/apis/policy/v1/namespaces/ml/poddisruptionbudgets/{name}", found)
         return self
 
     def ledger(self, ledger: Ledger | str) -> Self:

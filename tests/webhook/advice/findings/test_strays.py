@@ -1,0 +1,175 @@
+"""Keys of ours where they do nothing, and texts that mention them (A8)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import claim_row, make_row, make_table
+from tests.webhook.advice.findings.judged import found, ids, pod, told
+
+KEY = "preferred.jp/gpu-any"
+
+
+def _object(kind: str, rest: str, api: str = "v1") -> str:
+    return f"apiVersion: {api}\nkind: {kind}\nmetadata: {{name: x}}\n{rest}\n"
+
+
+@pytest.mark.rule("A8")
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            _object("PersistentVolumeClaim", f"spec: {{resources: {{requests: {{{KEY}: 1}}}}}}"),
+            "only the resources of a Pod's containers ask for devices",
+        ),
+        (
+            pod("limits: {cpu: 1}").replace("spec:\n", f"spec:\n  overhead: {{{KEY}: 1}}\n"),
+            "an overhead is what a runtime takes beside the containers",
+        ),
+        (
+            pod("limits: {cpu: 1}").replace("spec:\n", f"spec:\n  nodeSelector: {{{KEY}: yes}}\n"),
+            "a nodeSelector chooses nodes by their labels",
+        ),
+        (
+            pod("limits: {cpu: 1}")
+            + f"  ephemeralContainers: [{{name: d, resources: {{limits: {{{KEY}: 1}}}}}}]\n",
+            "an ephemeral container has no resources",
+        ),
+        (
+            _object(
+                "StatefulSet",
+                "spec:\n  volumeClaimTemplates:\n"
+                f"    - spec: {{resources: {{requests: {{{KEY}: 1}}}}}}",
+                "apps/v1",
+            ),
+            "a claim of a volume asks for storage alone",
+        ),
+        (_object("RuntimeClass", f"overhead: {{podFixed: {{{KEY}: 1}}}}"), "an overhead is"),
+        (_object("Farm", f"spec: {{gpus: {{{KEY}: 1}}}}", "example.com/v1"), "only the resources"),
+    ],
+)
+def test_a_key_elsewhere_does_nothing_and_why(text: str, reason: str) -> None:
+    stray = next(one for one in found(text) if one.rule.id == "GS201")
+    assert stray.message.startswith(f"{KEY} does nothing here: {reason}")
+    assert stray.hint == "put it under a container's resources.limits"
+    assert stray.semantics == "A8"
+    assert stray.source[stray.place.column - 1 : stray.place.end_column - 1] == KEY
+
+
+@pytest.mark.rule("A8")
+def test_a_pods_own_resources_are_judged_and_no_stray() -> None:
+    text = pod("limits: {cpu: 1}").replace(
+        "spec:\n", f"spec:\n  resources: {{limits: {{{KEY}: 1}}}}\n"
+    )
+    assert told(text) == [("GS103", 5, 24)]
+
+
+@pytest.mark.rule("G4")
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "spec: {resources: {requests: {preferred.jp/gpudirect-nic: 1, preferred.jp/network: 1}}}",
+        f"spec: {{a: {{requests.x.{KEY}: 1, x{KEY}: 1, count/{KEY}: 1}}}}",
+        f"spec: {{a: {KEY}, b: [{KEY}]}}",
+        f"spec: {{selector: {{matchLabels: {{{KEY}: a}}}}}}",
+    ],
+)
+def test_other_keys_are_not_ours(rest: str) -> None:
+    assert ids(_object("PersistentVolumeClaim", rest)) == []
+
+
+def test_labels_and_annotations_may_be_called_alike() -> None:
+    text = pod("limits: {cpu: 1}").replace(
+        "{name: p}", f"{{name: p, labels: {{{KEY}: a}}, annotations: {{{KEY}: a}}}}"
+    )
+    assert ids(text) == []
+
+
+def test_a_node_selector_by_a_label_of_the_table_is_none() -> None:
+    row = make_row("a30-24gb", nodes={"matchLabels": {"preferred.jp/gpu-model": "a30"}})
+    text = pod("limits: {cpu: 1}").replace(
+        "spec:\n", "spec:\n  nodeSelector: {preferred.jp/gpu-model: a30}\n"
+    )
+    assert ids(text, table=make_table(row)) == []
+    assert ids(text) == ["GS201"]
+
+
+@pytest.mark.rule("G4")
+@pytest.mark.parametrize("key", ["preferred.jp/gpu", "preferred.jp/GPU-A100", "preferred.jp/gpu-"])
+def test_misspelt_keys_are_ours_as_well(key: str) -> None:
+    text = _object("PersistentVolumeClaim", f"spec: {{resources: {{requests: {{{key}: 1}}}}}}")
+    assert ids(text) == ["GS201"]
+
+
+@pytest.mark.parametrize("prefix", ["", "requests.", "limits."])
+def test_a_quota_is_told_what_to_count(prefix: str) -> None:
+    text = _object(
+        "ResourceQuota", f"spec: {{hard: {{{prefix}{KEY}: 8, requests.nvidia.com/gpu: 8}}}}"
+    )
+    (one,) = found(text)
+    assert (one.rule.id, one.place.line, one.place.column) == ("GS202", 4, 15)
+    assert one.message == (
+        f"{prefix}{KEY} counts nothing: a quota is charged for what admission has made of a Pod"
+    )
+    assert one.hint == "count requests.nvidia.com/gpu"
+
+
+def test_a_quota_counts_claims_by_their_class() -> None:
+    table = make_table(claim_row("a30-24gb"), make_row("v100-16gb"))
+    (one,) = found(_object("ResourceQuota", f"spec: {{hard: {{{KEY}: 8}}}}"), table=table)
+    assert one.hint == (
+        "count requests.nvidia.com/gpu or gpu.nvidia.com.deviceclass.resource.k8s.io/devices"
+    )
+
+
+@pytest.mark.rule("A5")
+def test_a_limit_range_gives_or_limits_nothing() -> None:
+    text = _object(
+        "LimitRange",
+        f"spec:\n  limits:\n    - default: {{{KEY}: 1}}\n      defaultRequest: {{{KEY}: 1}}\n"
+        f"      max: {{{KEY}: 1}}",
+    )
+    first, second, third = found(text)
+    assert {one.rule.id for one in (first, second, third)} == {"GS203"}
+    given = f"a LimitRange that has {KEY} gives it to every container of its namespace"
+    assert (first.message, second.message) == (given, given)
+    assert third.message == (
+        f"{KEY} limits nothing: admission has replaced it when a LimitRange is asked"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rest", "lines"),
+    [
+        (f"data:\n  a: |\n    limits: {{{KEY}: 1}}\n  b: {KEY}\n", [5]),
+        (f'data: {{a: "x\\n{KEY}"}}', [4]),
+        (f"data:\n  a: |\n    {KEY}\nmore:\n  - |\n    {KEY}\n", [5, 8]),
+        ("data:\n  a: |\n    nothing\n", []),
+    ],
+)
+def test_texts_that_mention_a_key_are_noted_and_not_judged(rest: str, lines: list[int]) -> None:
+    text = _object("ConfigMap", rest)
+    assert [(rule, line) for rule, line, _ in told(text)] == [("GS204", line) for line in lines]
+
+
+def test_what_kubectl_has_kept_of_an_object_is_no_text_of_anybody() -> None:
+    text = pod("limits: {cpu: 1}").replace(
+        "{name: p}",
+        "\n  name: p\n  annotations:\n"
+        f"    kubectl.kubernetes.io/last-applied-configuration: |\n      {{{KEY}: 1}}",
+    )
+    assert ids(text) == []
+
+
+def test_each_item_of_a_list_is_an_object_of_its_own() -> None:
+    text = (
+        "apiVersion: v1\nkind: List\nitems:\n"
+        f"  - {{kind: ResourceQuota, metadata: {{name: q}}, spec: {{hard: {{{KEY}: 1}}}}}}\n"
+        f"  - {{kind: LimitRange, metadata: {{name: l}}, spec: {{default: {{{KEY}: 1}}}}}}\n"
+        f"  - {{kind: Other, metadata: {{name: o}}, spec: {{{KEY}: 1}}}}\n"
+    )
+    assert [(one.rule.id, one.place.object) for one in found(text)] == [
+        ("GS202", "ResourceQuota/q"),
+        ("GS203", "LimitRange/l"),
+        ("GS201", "Other/o"),
+    ]
