@@ -61,9 +61,12 @@ class Budget:
         return Budget(replace(self.ledger, evictions=()), self._observed, self._policy)
 
     def evicted(self, node: str, owner: str) -> float | None:
-        """Return when a Pod of an owner was last evicted from a node; None if none was lately."""
+        """Return when the newest of an owner's Pods was created that was on a node at an eviction.
+
+        None where no Pod of that owner was evicted from there lately.
+        """
         times = (
-            one.at for one in self._evictions.values() if (one.node, one.owner) == (node, owner)
+            one.newest for one in self._evictions.values() if (one.node, one.owner) == (node, owner)
         )
         return max(times, default=None)
 
@@ -81,8 +84,14 @@ class Budget:
         self._count(subject)
         return None
 
-    def evict(self, pod: PodFacts, now: float) -> Spent | None:
-        """Take one eviction, unless it was taken already; return what is spent, if anything."""
+    def evict(self, pod: PodFacts, now: float, newest: float) -> Spent | None:
+        """Take one eviction, unless it was taken already; return what is spent, if anything.
+
+        Args:
+            pod: Who goes.
+            now: Seconds since 1970.
+            newest: When the newest of its owner's Pods on its node was created.
+        """
         namespace = pod.namespace
         if pod.uid in self._evictions:
             return None
@@ -90,7 +99,11 @@ class Budget:
             return Spent.WINDOW
         if self._namespaces[namespace] >= self._policy.evictions_per_namespace:
             return Spent.NAMESPACE
-        self._evictions[pod.uid] = Eviction(pod.uid, namespace, now, pod.node, pod.owner.uid)
+        before = self.evicted(pod.node, pod.owner.uid)
+        kept = newest if before is None else before
+        self._evictions[pod.uid] = Eviction(
+            pod.uid, namespace, now, pod.node, pod.owner.uid, newest=kept
+        )
         self._namespaces[namespace] += 1
         return None
 

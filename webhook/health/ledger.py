@@ -22,6 +22,8 @@ class Eviction:
         at: In seconds since 1970.
         node: Where it was.
         owner: The uid of what made it.
+        newest: When the newest of that owner's Pods there was created: whatever is newer came in
+            the place of an evicted one.
     """
 
     pod: str
@@ -29,6 +31,7 @@ class Eviction:
     at: float
     node: str = ""
     owner: str = ""
+    newest: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,7 +214,7 @@ class Planner:
             why = holder.why or self._stays.why(found.case, pod)
             why = why or self._stays.returns(found.case.subject, found.fence, pod, budget)
             holders_.append(replace(holder, why=why))
-            no = None if why else budget.evict(pod, self._now)
+            no = None if why else budget.evict(pod, self._now, self._stays.newest(pod))
             spent = no or spent
             if not (why or no):
                 self._stays.moved(pod)

@@ -16,9 +16,6 @@ from webhook.inventory.pod_facts import PodFacts
 from webhook.inventory.taints import keeps_pods_away, tolerated
 from webhook.terms import ON_FAILURE_ANNOTATION
 
-# By how much the clocks of the API server and ours may differ.
-_CLOCKS_S = 60.0
-
 # A Pod is gone some seconds after the grace that it was given, if it goes at all.
 _OVERDUE_S = 30.0
 
@@ -60,6 +57,11 @@ class Stays:
         why = permit(pod, self._observed.jobs, case.failed, self._moment.now).why
         return why or self._why_of_job(pod)
 
+    def newest(self, pod: PodFacts) -> float:
+        """Return when the newest of a Pod's owner's Pods on its node was created."""
+        beside = self._observed.by_node.get(pod.node, ())
+        return max(one.created for one in beside if one.owner.uid == pod.owner.uid)
+
     def moved(self, pod: PodFacts) -> None:
         """Note that a Pod goes: its Job is looked at again before another one of it does."""
         if is_of_job(pod):
@@ -81,8 +83,8 @@ class Stays:
             )
         if fence.by in (Fence.RULE, Fence.DRIVER) and self._claim_tolerates(subject, fence, pod):
             return "its claim tolerates the device's taint, so the next one could get it again"
-        before = budget.evicted(pod.node, pod.owner.uid) if pod.owner.uid else None
-        if before is not None and pod.created > before - _CLOCKS_S:
+        newest = budget.evicted(pod.node, pod.owner.uid) if pod.owner.uid else None
+        if newest is not None and pod.created > newest:
             return "it came in the place of one that was just evicted, so the next one could, too"
         marked = None if fence.mark is Mark.NONE else counted_as(subject, fence.mark)
         since = None if marked is None else budget.quarantined_at(marked)

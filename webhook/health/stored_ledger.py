@@ -33,7 +33,8 @@ def ledger_text(ledger: Ledger) -> str:
     content = {
         "version": VERSION,
         "evictions": [
-            [one.pod, one.namespace, one.at, one.node, one.owner] for one in ledger.evictions
+            [one.pod, one.namespace, one.at, one.node, one.owner, one.newest]
+            for one in ledger.evictions
         ],
         "quarantined": quarantined,
         "breakers": dict(ledger.breakers),
@@ -69,8 +70,8 @@ def _eviction(entry: object) -> Eviction:
     if not isinstance(entry, list):
         raise TypeError(entry)
     pod, namespace, at, *rest = entry
-    node, owner = (str(one) for one in rest or ("", ""))
-    return Eviction(str(pod), str(namespace), time_of(at), node, owner)
+    node, owner, newest = rest or ("", "", 0.0)
+    return Eviction(str(pod), str(namespace), time_of(at), str(node), str(owner), time_of(newest))
 
 
 def _quarantines(quarantined: Json) -> Iterator[tuple[Subject, object]]:

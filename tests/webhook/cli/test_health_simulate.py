@@ -62,7 +62,7 @@ def test_a_history_in_evict() -> None:
         "+20m       node n1 is Healthy again",
         "+20m       take our taint off node n1",
         "+20m1s     taint node n2 gpuspec.preferred.jp/unhealthy:NoSchedule",
-        "+20m3s     evict Pod ml/p3",
+        "+20m2s     evict Pod ml/p3",
         "+21m       node n2 begins afresh: it is no longer there, or its node was",
         "           rebooted",
         "",

@@ -340,3 +340,33 @@ def test_whoever_chose_no_table_is_told_which_one_it_was() -> None:
     assert note not in _on_terminal("p.yaml", "--table", TABLE)
     assert note not in _on_terminal("p.yaml", "--format", "json")
     assert run("validate", "p.yaml").stderr == ""
+
+
+def test_more_than_the_fleet_has_is_told() -> None:
+    nodes = [
+        {
+            "kind": "Node",
+            "metadata": {"name": "a", "labels": {"gpu-model": "a30-24gb"}},
+            "status": {
+                "capacity": {"nvidia.com/gpu": "6"},
+                "allocatable": {"nvidia.com/gpu": "6"},
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        }
+    ]
+    Path("nodes.json").write_text(json.dumps({"items": nodes}))
+    container = {"name": "main", "resources": {"limits": {"preferred.jp/gpu-a30": 4}}}
+    for replicas in (1, 2):
+        spec = {"replicas": replicas, "template": {"spec": {"containers": [container]}}}
+        body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
+        Path("d.json").write_text(json.dumps({**body, "spec": spec}))
+        result = on_table("validate", "d.json", "--fleet", "nodes.json", "--format", "github")
+        assert result.exit_code == 0
+        assert ("2 Pods with 4 each ask for 8 devices at once" in result.stdout) is (replicas == 2)
+    assert on_table("validate", "d.json", "--format", "github").stdout == ""
+
+
+def test_a_fleet_and_a_cluster_contradict_each_other() -> None:
+    Path("p.yaml").write_text(GOOD)
+    result = run("validate", "p.yaml", "--cluster", "--fleet", "nodes.json")
+    assert result.exit_code == 2

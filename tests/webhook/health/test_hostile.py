@@ -193,10 +193,18 @@ def test_a_template_with_a_nodes_name_costs_one_eviction_and_not_one_a_second() 
 
 
 @pytest.mark.rule("H8")
-def test_replicas_that_were_there_before_all_go() -> None:
-    pods = [pod(f"p{number}", created=3600.0 + number) for number in range(3)]
-    world = World([node("n1", SICK, taints=[TAINT])], pods)
-    assert done(world.step()) == ["evict p0", "evict p1", "evict p2"]
+@pytest.mark.parametrize("age", [3600.0, 1.0])
+def test_replicas_that_were_there_before_all_go(age: float) -> None:
+    """However young they are, and though not all of them may go at once."""
+    pods = [pod(f"p{number}", created=age + number) for number in range(4)]
+    policy = replace(POLICY, evictions=2)
+    world = World([node("n1", SICK, taints=[TAINT])], pods, policy=policy)
+    assert done(world.step()) == ["evict p0", "evict p1"]
+    replaced = [pod(f"new{number}", created=-2.0) for number in range(2)]
+    later = world.after(policy.eviction_window_s - 1.0, pods=[*replaced, *pods[2:]])
+    assert done(later.step()) == []
+    later = replace(later, policy=replace(policy, evictions=4))
+    assert done(later.step()) == ["evict p2", "evict p3"]
 
 
 @pytest.mark.rule("H8")

@@ -66,7 +66,9 @@ _DEVICES = st.builds(Subject, _TEXTS) | st.builds(
 )
 _LEDGERS = st.builds(
     Ledger,
-    st.lists(st.builds(Eviction, _TEXTS, _TEXTS, _TIMES, _TEXTS, _TEXTS), max_size=3).map(tuple),
+    st.lists(st.builds(Eviction, _TEXTS, _TEXTS, _TIMES, _TEXTS, _TEXTS, _TIMES), max_size=3).map(
+        tuple
+    ),
     st.dictionaries(_DEVICES, _TIMES, max_size=3),
     st.dictionaries(_TEXTS, _TIMES, max_size=3),
     st.dictionaries(_TEXTS, _TIMES, max_size=3),

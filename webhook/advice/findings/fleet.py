@@ -25,10 +25,16 @@ _COUNTS: Final = ("replicas", "parallelism", "groupSize", "numNodes")
 
 
 def sizes_of(table: Table, nodes: Iterable[NodeFacts]) -> Sizes:
-    """Return how many devices the rows have on these nodes; what drivers offer they do not tell."""
+    """Return how many devices the rows have on these nodes; what drivers offer they do not tell.
+
+    Without any nodes nothing is known.
+    """
+    seen = tuple(nodes)
+    if not seen:
+        return {}
     return {
         one.row.id: one.devices
-        for one in table_status(table, nodes).rows
+        for one in table_status(table, seen).rows
         if one.is_counted and one.row.pool != CLAIMS
     }
 

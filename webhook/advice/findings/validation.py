@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final
 
 from selection_spec.documents import Document, survey_manifests
@@ -14,6 +15,7 @@ from webhook.advice.findings import admission, rules_of_texts, suppressions
 from webhook.advice.findings.admission import Judge
 from webhook.advice.findings.by_hand import by_hand
 from webhook.advice.findings.finding import Finding, Place
+from webhook.advice.findings.fleet import Sizes, beyond
 from webhook.advice.findings.helm import unrendered
 from webhook.advice.findings.located import Text, located
 from webhook.advice.findings.rule import Rule
@@ -67,20 +69,23 @@ class Validated:
     pods: int
 
 
-def validate(source: Source, judge: Judge, table: Table) -> Validated:
+def validate(
+    source: Source, judge: Judge, table: Table, sizes: Sizes = MappingProxyType({})
+) -> Validated:
     """Judge all that is in a text.
 
     Args:
         source: The text.
         judge: Judges a Pod as admission would.
         table: By which it does; its domain is ours.
+        sizes: How large its rows are, as far as that is known.
     """
     survey = survey_manifests(source.raw)
     text = Text(source.file, survey.text, source.before, source.characters)
     if not source.is_named and _MANIFEST.search(survey.text) is None:
         return Validated((), 0, 0)
     heard = suppressions.in_comments(text)
-    run = _Run(text, judge, table, list(heard.suppressions))
+    run = _Run(text, judge, table, sizes, list(heard.suppressions))
     templates, of_templates = unrendered(text, survey)
     for finding in of_templates:
         run.template(finding)
@@ -97,8 +102,11 @@ def validate(source: Source, judge: Judge, table: Table) -> Validated:
 class _Run:
     """Collects what is found in one text."""
 
-    def __init__(self, text: Text, judge: Judge, table: Table, among: list[Suppression]) -> None:
+    def __init__(
+        self, text: Text, judge: Judge, table: Table, sizes: Sizes, among: list[Suppression]
+    ) -> None:
         self._text = text
+        self._sizes = sizes
         self._judge = judge
         self._table = table
         self._among = among
@@ -150,7 +158,9 @@ class _Run:
         found = list(views(document.value))
         self.pods += len(found)
         for view in found:
-            yield from admission.spots(view, self._judge(view), self._table)
+            judgement = self._judge(view)
+            yield from admission.spots(view, judgement, self._table)
+            yield from beyond(view, judgement.outcome, self._sizes)
             yield from by_hand(view, self._table)
         yield from strays(document.value, found, self._table)
 

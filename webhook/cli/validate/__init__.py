@@ -7,14 +7,17 @@ from pathlib import Path
 import click
 
 from webhook.admission.translate import Context
+from webhook.advice.findings.fleet import sizes_of
 from webhook.cli import SETTINGS
 from webhook.cli.basis import basis_of, basis_options
 from webhook.cli.inputs import kueue_option, priority_options, refuse_second_reading
 from webhook.cli.validate.catalogue import explain_option
 from webhook.cli.validate.files import inputs
 from webhook.cli.validate.fixing import fix_files
+from webhook.cli.validate.fleets import nodes_of
 from webhook.cli.validate.running import Run
 from webhook.cli.validate.writing import LEVELS, Wanted, write
+from webhook.settings import ClusterPlace
 
 
 @click.command(
@@ -55,6 +58,13 @@ that cannot be opened or a cluster that does not answer.""",
     metavar="FILE",
     help="PriorityClasses that the Pods may name; those among the files are known by themselves.",
 )
+@click.option(
+    "--fleet",
+    "fleet_file",
+    metavar="FILE",
+    help="The nodes there are, saved by kubectl get nodes -o json: tells of workloads that ask for "
+    "more at once, too. With --cluster its own are asked for.",
+)
 @kueue_option
 @click.option(
     "--format",
@@ -83,6 +93,7 @@ def validate(
     priority_class: str | None,
     priority: int | None,
     class_files: tuple[str, ...],
+    fleet_file: str | None,
     formats: tuple[str, ...],
     fail_on: str,
     *,
@@ -97,11 +108,13 @@ def validate(
     """
     if not paths:
         raise click.UsageError("give a PATH: a file, a folder, or - for standard input")
-    refuse_second_reading(*paths, *class_files, table_file)
+    refuse_second_reading(*paths, *class_files, table_file, fleet_file)
     wanted = Wanted.of(formats)
     basis = basis_of(table_file, use_cluster=use_cluster, kubeconfig=kubeconfig, context=context)
     known = Context(priority_class=priority_class, priority=priority, kueue=kueue)
-    run = Run(basis, known, list(inputs(paths)), class_files)
+    place = ClusterPlace(kubeconfig, context) if use_cluster else None
+    sizes = sizes_of(basis.snapshot.table, nodes_of(fleet_file, place))
+    run = Run(basis, known, list(inputs(paths)), class_files, sizes)
     report = run.report()
     if fixes and fix_files(report):
         report = run.report()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from webhook.admission.translate import Context
 from webhook.advice.findings.finding import Finding
+from webhook.advice.findings.fleet import Sizes
 from webhook.advice.findings.report import Report
 from webhook.advice.findings.validation import Source, validate
 from webhook.cli.basis import Basis
@@ -27,11 +28,18 @@ class Run:
         known: What was said of all of them.
         files: What to read.
         class_files: Files with PriorityClasses.
+        sizes: How large the table's rows are, as far as that is known.
     """
 
     def __init__(
-        self, basis: Basis, known: Context, files: Sequence[Input], class_files: Sequence[str]
+        self,
+        basis: Basis,
+        known: Context,
+        files: Sequence[Input],
+        class_files: Sequence[str],
+        sizes: Sizes,
     ) -> None:
+        self._sizes = sizes
         self._basis = basis
         self._known = known
         self._files = files
@@ -53,7 +61,7 @@ class Run:
             for one in bar:
                 files += 1
                 for source in self._sources(one):
-                    found = validate(source, judge, table)
+                    found = validate(source, judge, table, self._sizes)
                     findings += found.findings
                     documents += found.documents
                     pods += found.pods
