@@ -135,4 +135,5 @@ def _reject(world: Simulated, device: Subject, number: int) -> None:
     dead = Running(f"dead-{number}", "team-0", "team-0/ReplicaSet/dead", "", device=device)
     dead.rejected = world.now
     world.pods.append(dead)
-    world.befallen.setdefault(node_subject(device.node), []).append((world.now, dead.program))
+    if device.resource:  # a claim's Pod asks for none of the resources that (f) is about
+        world.befallen.setdefault(node_subject(device.node), []).append((world.now, dead.program))
