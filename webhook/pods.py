@@ -198,10 +198,12 @@ class _Reader:
             text = key.removeprefix(prefix)
             if text == key or is_ours(text) or (meant := almost(text, knows)) is None:
                 continue
-            self._warn(f"did you mean {prefix}{meant}? {key} is no spec: {who(place)}", place, "G4")
+            said = f"did you mean {prefix}{meant}? {key} is no spec: {who(place)}"
+            side = next(side for side in SIDES if key in (resources.get(side) or {}))
+            self._warn(said, place, "G4", f'.{side}["{key}"]')
 
-    def _warn(self, text: str, place: Need, rule: str) -> None:
-        path = f"{place.path}.resources"
+    def _warn(self, text: str, place: Need, rule: str, at: str = "") -> None:
+        path = f"{place.path}.resources{at}"
         self.request.warnings.append(Problem(text, path, rule=rule, level=Level.WARNING))
 
     def _keys(self, resources: dict[str, Any]) -> list[str]:

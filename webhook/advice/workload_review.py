@@ -10,11 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import orjson
+
 from selection_spec.errors import Level, Problem
 from webhook.admission import messages
 from webhook.admission.decide import Decision
 from webhook.admission.reasons import Reason, reason_of_rule
-from webhook.admission.review import allowed, bad_request, denied, read_request, text_of
+from webhook.admission.review import allowed, bad_request, denied, read_request, text_of, unwritable
 from webhook.admission.translate import Context, Outcome, Verdict, translate
 from webhook.advice.findings.strays import strays
 from webhook.advice.findings.views import View, views
@@ -30,11 +32,15 @@ _REFUSED = "its Pods will be refused: "
 
 @dataclass(frozen=True, slots=True)
 class _Judgement:
-    """What was found in a workload: why its Pods would be refused, and what else is to be told."""
+    """What was found in a workload: why its Pods would be refused, and what else is to be told.
+
+    ``is_new`` tells whether anything of the former was not so before.
+    """
 
     reason: Reason
     problems: Sequence[Problem] = ()
     warnings: Sequence[Problem] = ()
+    is_new: bool = False
 
 
 def decide_workload(document: object, snapshot: Snapshot, *, denies: bool = False) -> Decision:
@@ -51,7 +57,7 @@ def decide_workload(document: object, snapshot: Snapshot, *, denies: bool = Fals
     uid, request = read_request(document)
     workload = request.get("object")
     judgement = _judge(request, workload, snapshot)
-    is_denied = denies and bool(judgement.problems)
+    is_denied = denies and judgement.is_new and not _ends(workload)
     name = text_of(mapping(mapping(workload).get("metadata")).get("name"))
     if is_denied:
         lines = [problem.text() for problem in judgement.problems]
@@ -77,19 +83,43 @@ def _judge(request: Json, workload: object, snapshot: Snapshot) -> _Judgement:
         return _Judgement(Reason.OTHER_OPERATION)
     if not isinstance(workload, dict):
         raise bad_request("request.object is no object; send the workload")
+    if not _mentions(workload, snapshot.table.domain):
+        return _Judgement(Reason.GOOD_WORKLOAD)
     found = list(views(workload))
     if [view.pod for view in found] == [view.pod for view in views(request.get("oldObject"))]:
         # Whoever scales or labels it was told when the template was written.
         return _Judgement(Reason.OTHER_OPERATION)
-    problems: list[Problem] = []
-    warnings: list[Problem] = []
-    for view in found:
-        outcome = _outcome(view, snapshot)
-        problems += outcome.problems
-        warnings += outcome.warnings
+    outcomes = [_outcome(view, snapshot) for view in found]
+    problems = [one for outcome in outcomes for one in outcome.problems]
+    warnings = [one for outcome in outcomes for one in outcome.warnings]
     warnings += _strays(workload, found, snapshot)
     reason = reason_of_rule(problems[0].rule) if problems else Reason.GOOD_WORKLOAD
-    return _Judgement(reason, problems, warnings)
+    former = _problems(request.get("oldObject"), snapshot) if problems else frozenset()
+    is_new = any((one.rule, one.message) not in former for one in problems)
+    return _Judgement(reason, problems, warnings, is_new)
+
+
+def _problems(workload: object, snapshot: Snapshot) -> frozenset[tuple[str, str]]:
+    """Return what was wrong with a workload as it was: that is no reason to refuse a change."""
+    outcomes = (_outcome(view, snapshot) for view in views(workload))
+    return frozenset((one.rule, one.message) for outcome in outcomes for one in outcome.problems)
+
+
+def _ends(workload: object) -> bool:
+    """Tell whether a workload runs no Pods from now on: nobody is to be kept from stopping it."""
+    value = mapping(workload)
+    spec = mapping(value.get("spec"))
+    is_stopped = spec.get("suspend") is True or 0 in (spec.get("replicas"), spec.get("parallelism"))
+    return is_stopped or mapping(value.get("metadata")).get("deletionTimestamp") is not None
+
+
+def _mentions(workload: Json, domain: str) -> bool:
+    """Tell whether a key like ours is in it at all; most workloads have none."""
+    try:
+        text = orjson.dumps(workload)
+    except orjson.JSONEncodeError as error:
+        raise unwritable(error) from error
+    return f"{domain}/gpu".encode() in text.lower()
 
 
 def _outcome(view: View, snapshot: Snapshot) -> Outcome:

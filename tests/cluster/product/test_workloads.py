@@ -55,7 +55,7 @@ def pytorch_jobs(cluster: ControlPlane) -> Iterator[None]:
 
 
 def _is_established(definition: Json) -> bool:
-    conditions = definition.get("status", {}).get("conditions", [])
+    conditions = definition.get("status", {}).get("conditions") or []
     return any((one["type"], one["status"]) == ("Established", "True") for one in conditions)
 
 

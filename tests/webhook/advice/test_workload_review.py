@@ -88,6 +88,32 @@ def test_a_template_that_is_changed_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize(
+    ("new", "denied"),
+    [
+        (workload(spec={"replicas": 0}, pod={"hostname": "a"}), False),
+        (workload(spec={"suspend": True}, pod={"hostname": "a"}), False),
+        (workload(metadata={"deletionTimestamp": "x"}, pod={"hostname": "a"}), False),
+        (workload(pod={"hostname": "a"}), False),
+        (workload("preferred.jp/gpu-nope", pod={"hostname": "a"}), True),
+    ],
+    ids=["scaled to zero", "suspended", "being deleted", "as wrong as before", "wrong anew"],
+)
+def test_nobody_is_kept_from_stopping_what_was_wrong_before(new: Json, *, denied: bool) -> None:
+    told = answer(review(new, workload(), "UPDATE"), denies=True)
+    assert told["allowed"] is not denied
+    assert denied or told["warnings"]
+
+
+def test_thousands_of_templates_without_a_key_of_ours_are_let_in_at_once() -> None:
+    templates = [{"name": f"t{n}", "container": {"image": "x"}} for n in range(5000)]
+    flow = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow"}
+    assert answer(review({**flow, "spec": {"templates": templates}})) == {
+        "uid": "u",
+        "allowed": True,
+    }
+
+
+@pytest.mark.parametrize(
     "document",
     [
         review(None, workload(), "DELETE"),

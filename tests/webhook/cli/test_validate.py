@@ -45,10 +45,10 @@ p.yaml:8:18: error GS101 container "main": preferred.jp/gpu-A100 has upper-case
   |         limits: {preferred.jp/gpu-A100: 1}
   |                  ^~~~~~~~~~~~~~~~~~~~~
   = help: write preferred.jp/gpu-a100
-  = rule G4
+  = in Pod/p, by admission's rule G4
   = fix: write preferred.jp/gpu-a100; --fix applies it
 
-1 error in 1 file (1 Pod judged by table pfn)
+1 error in 1 file (1 Pod judged by table pfn in pfn-table.yaml)
 """
     )
 
@@ -58,7 +58,7 @@ def test_nothing_found() -> None:
     result = on_table("validate", "p.yaml")
     assert (result.exit_code, result.stdout, result.stderr) == (
         0,
-        "nothing found in 1 file (1 Pod judged by table pfn)\n",
+        "nothing found in 1 file (1 Pod judged by table pfn in pfn-table.yaml)\n",
         "",
     )
 
@@ -118,7 +118,7 @@ def test_what_is_suppressed_fails_nothing() -> None:
     result = on_table("validate", "-", "--fail-on", "note", stdin=BAD.replace("1}", f"1}} {said}"))
     assert (result.exit_code, result.stdout) == (
         0,
-        "nothing found in 1 file, 1 suppressed (1 Pod judged by table pfn)\n",
+        "nothing found in 1 file, 1 suppressed (1 Pod judged by table pfn in pfn-table.yaml)\n",
     )
 
 
@@ -186,7 +186,7 @@ def test_several_formats_at_once() -> None:
     assert result.stdout == (
         "::error file=p.yaml,line=8,col=18,endColumn=39,title=GS101 misspelt-spec::"
         'container "main": preferred.jp/gpu-A100 has upper-case letters%0A'
-        "write preferred.jp/gpu-a100\n"
+        "write preferred.jp/gpu-a100%0Ain Pod/p\n"
     )
     sarif = json.loads(Path("out.sarif").read_text())
     jsonschema.Draft7Validator(schema()).validate(sarif)
@@ -195,7 +195,7 @@ def test_several_formats_at_once() -> None:
     assert json.loads(Path("out.json").read_text())["summary"]["errors"] == 1
     text = Path("out.txt").read_text()
     assert text.startswith("p.yaml:8:18: error GS101")
-    assert text.endswith("(1 Pod judged by table pfn)\n")
+    assert text.endswith("(1 Pod judged by table pfn in pfn-table.yaml)\n")
 
 
 def test_a_format_that_has_nothing_to_say_says_nothing() -> None:
@@ -213,7 +213,7 @@ def test_a_file_that_cannot_be_written_is_told() -> None:
 
 def test_json_is_documented() -> None:
     found = answer(on_table("validate", "-", "--format", "json", stdin=BAD), 1)
-    assert found["table"] == "table pfn"
+    assert found["table"] == "table pfn in pfn-table.yaml"
     assert found["summary"] == {
         "files": 1,
         "documents": 1,
@@ -250,7 +250,7 @@ def test_priorities_come_from_wherever_they_are_said() -> None:
     result = on_table("validate", "p.yaml", *by_file, *strict)
     assert (result.exit_code, result.stdout) == (
         0,
-        "nothing found in 1 file (1 Pod judged by table pfn)\n",
+        "nothing found in 1 file (1 Pod judged by table pfn in pfn-table.yaml)\n",
     )
     Path("classes.yaml").write_text(classes, encoding="utf-16")
     assert on_table("validate", "p.yaml", *by_file, *strict).exit_code == 0

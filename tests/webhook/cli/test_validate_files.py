@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
 from tests.webhook.advice.findings.judged import pod
-from tests.webhook.cli.running import answer, on_table
+from tests.webhook.cli.running import TABLE, answer, on_table, run
 from webhook.cli.validate.files import Input, inputs
 
 BAD = pod("limits: {preferred.jp/gpu-A100: 1}")
@@ -201,7 +202,7 @@ def test_an_empty_folder_is_fine() -> None:
     result = on_table("validate", "a")
     assert (result.exit_code, result.stdout) == (
         0,
-        "nothing found in 0 files (0 Pods judged by table pfn)\n",
+        "nothing found in 0 files (0 Pods judged by table pfn in pfn-table.yaml)\n",
     )
 
 
@@ -213,3 +214,44 @@ def test_names_may_hold_anything() -> None:
         result = on_table("validate", ".", "--format", form)
         assert result.exit_code == 1
         assert result.stdout.count("preferred.jp/gpu-a100") >= len(names)
+
+
+@pytest.mark.parametrize("line", ["!", "\\", "foo\\", "[z-a]"])
+def test_a_line_that_git_passes_over_is_passed_over(line: str) -> None:
+    Path(".git").mkdir()
+    Path(".gitignore").write_text(f"{line}\nleft.yaml\n")
+    for name in ("left.yaml", "kept.yaml"):
+        Path(name).write_text(BAD)
+    result = on_table("validate", ".", "--format", "github")
+    assert (result.exit_code, result.stdout.count("::error")) == (1, 1)
+
+
+def test_links_that_point_upward_end_a_pattern() -> None:
+    Path("sub").mkdir()
+    Path("sub/p.yaml").write_text(BAD)
+    for name in ("a", "b"):
+        Path(f"sub/{name}").symlink_to(".")
+    result = on_table("validate", "sub/**/*.yaml", "--format", "github")
+    assert (result.exit_code, result.stdout.count("::error")) == (1, 1)
+
+
+def test_a_hook_names_every_file_and_means_those_of_a_folder() -> None:
+    Path(".git").mkdir()
+    Path(".gpuspecignore").write_text("left/\n")
+    Path("left").mkdir()
+    Path("left/p.yaml").write_text(BAD)
+    Path("tsconfig.json").write_text("{ // no JSON\n}")
+    names = ("left/p.yaml", "tsconfig.json")
+    assert on_table("validate", *names).exit_code == 1
+    assert run("validate", "--force-exclude", "--table", TABLE, "--", *names).exit_code == 0
+
+
+def test_items_of_a_typed_list_are_what_the_list_says() -> None:
+    item = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "main", "resources": {}}]}}
+    item["spec"] = {
+        "containers": [{"name": "main", "resources": {"limits": {"preferred.jp/gpu-A100": 1}}}]
+    }
+    Path("l.json").write_text(json.dumps({"apiVersion": "v1", "kind": "PodList", "items": [item]}))
+    result = on_table("validate", "l.json", "--format", "json")
+    (one,) = json.loads(result.stdout)["findings"]
+    assert (one["object"], one["path"].partition(".spec")[0]) == ("Pod/p", "items[0]")

@@ -36,12 +36,14 @@ class Fix:
     Attributes:
         start: Offset in characters of the text at which it begins.
         end: Offset behind what is replaced.
+        old: What stands there.
         text: What comes in its place.
         said: What it does, as an imperative sentence.
     """
 
     start: int
     end: int
+    old: str
     text: str
     said: str
 

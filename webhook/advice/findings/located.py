@@ -113,4 +113,5 @@ def _fix(spot: Spot, document: Document, text: Text) -> Fix | None:
     quote = written[0] if written[0] in "'\"" else ""
     start = text.offset(line, column)
     said = f"write {spot.rename} instead of {old}" if spot.renamed else f"write {spot.rename}"
-    return Fix(start, start + len(written), f"{quote}{spot.rename}{quote}", said)
+    new = f"{quote}{spot.rename}{quote}"
+    return Fix(start, start + len(written), written, new, said)

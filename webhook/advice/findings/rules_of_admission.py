@@ -191,7 +191,8 @@ NO_PRIORITY: Final = Rule(
     "no-such-priority",
     Level.ERROR,
     "The API server refuses the Pod's priority.",
-    "Its PriorityClass does not exist, or contradicts its number.",
+    "Its PriorityClass does not exist, or contradicts its number. Only judged with `--cluster`: of "
+    "other classes than those among the files nothing is known.",
     semantics=("D3",),
 )
 

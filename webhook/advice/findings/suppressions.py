@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -138,8 +139,15 @@ def suppressed_by(rule: Rule, line: int, of: tuple[int, Path], among: Iterable[S
     return ""
 
 
-def of_no_use(among: Iterable[Suppression]) -> Iterator[tuple[Place, str]]:
-    """Yield suppressions of what is not there."""
+def of_no_use(
+    among: Iterable[Suppression], unasked: AbstractSet[str]
+) -> Iterator[tuple[Place, str]]:
+    """Yield suppressions of what is not there.
+
+    Args:
+        among: All of them.
+        unasked: The ids of rules that were not looked at: of these nobody can tell.
+    """
     for one in among:
-        if unused := sorted(one.rules - one.used):
+        if unused := sorted(one.rules - one.used - unasked):
             yield one.place, f"nothing here is {', '.join(unused)}: it suppresses nothing"

@@ -19,7 +19,7 @@ from webhook.advice.findings.fleet import Sizes, beyond
 from webhook.advice.findings.helm import unrendered
 from webhook.advice.findings.located import Text, located
 from webhook.advice.findings.rule import Rule
-from webhook.advice.findings.rules_of_objects import TABLE, TABLE_SMELL
+from webhook.advice.findings.rules_of_objects import FLEET, TABLE, TABLE_SMELL
 from webhook.advice.findings.spot import Spot
 from webhook.advice.findings.strays import strays
 from webhook.advice.findings.suppressions import Suppression
@@ -29,7 +29,7 @@ from webhook.jsonpatch import Path
 from webhook.terms import TABLE_API, TABLE_KIND
 
 # What every manifest has, and few other files: those are nobody's to judge.
-_MANIFEST: Final = re.compile(r"""^[\s{"'-]*(?:apiVersion|kind)["']?\s*:""", re.MULTILINE)
+_MANIFEST: Final = re.compile(r"""^[ \t{"'-]*(?:apiVersion|kind)["']?\s*:""", re.MULTILINE)
 
 _MOST_UNREADABLE: Final = 50
 
@@ -107,6 +107,8 @@ class _Run:
     ) -> None:
         self._text = text
         self._sizes = sizes
+        # Without knowing how much there is, nobody can tell who asks for more.
+        self._unasked = set() if sizes else {FLEET.id}
         self._judge = judge
         self._table = table
         self._among = among
@@ -151,7 +153,7 @@ class _Run:
         """Add what is wrong with suppressions themselves; all else was found by now."""
         for place, said in [*wrong, *self._wrong]:
             self._about_these(rules_of_texts.UNREASONED, place, said)
-        for place, said in suppressions.of_no_use(self._among):
+        for place, said in suppressions.of_no_use(self._among, self._unasked):
             self._about_these(rules_of_texts.UNUSED, self._text.moved(place), said)
 
     def _spots(self, document: Document) -> Iterator[Spot]:

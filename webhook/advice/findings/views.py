@@ -7,6 +7,7 @@ their paths; every other one by structure: a mapping with a list of named contai
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +89,7 @@ def views(document: object) -> Iterator[View]:
         found = list(special(one)) if special is not None else []
         for template in pod_templates(one.value):
             found.append(one.view(template.pod, {(): one.path + template.path}))
-        covered = [view.place(("spec",)) for view in found]
+        covered = {view.place(("spec",)) for view in found}
         for path, spec in _bare_specs(one.value, one.path, covered):
             found.append(one.view({"spec": spec}, {("spec",): path}))
         yield from found
@@ -97,20 +98,26 @@ def views(document: object) -> Iterator[View]:
 def objects(document: object) -> Iterator[_Object]:
     """Yield a document's objects: itself, or the items of a List."""
     value = mapping(document)
-    if str(value.get("kind")).endswith("List") and isinstance(value.get("items"), list):
-        for number, item in enumerate(value["items"]):
-            if isinstance(item, dict):
-                yield _Object(item, ("items", number))
+    kind = str(value.get("kind"))
+    if kind.endswith("List") and isinstance(value.get("items"), list):
+        # The items of a PodList, as the API server sends it, do not say what they are.
+        said = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")}
+        inherited = said if said["kind"] else {}
+        for number, item in _numbered(value["items"]):
+            named = item if isinstance(item.get("kind"), str) else {**inherited, **item}
+            yield _Object(named, ("items", number))
     elif value:
         yield _Object(value, ())
 
 
-def _bare_specs(node: object, path: Path, covered: list[Path]) -> Iterator[tuple[Path, Json]]:
+def _bare_specs(
+    node: object, path: Path, covered: AbstractSet[Path]
+) -> Iterator[tuple[Path, Json]]:
     """Yield mappings with named containers that are no template's spec and in none that is known.
 
     KServe's predictors and many operators' roles have a Pod's spec without a ``spec`` around it.
     """
-    if len(path) > _MAX_DEPTH or any(path[: len(one)] == one for one in covered):
+    if len(path) > _MAX_DEPTH or path in covered:
         return
     if isinstance(node, list):
         for number, item in enumerate(node):

@@ -10,6 +10,7 @@ from webhook.advice.formats.escapes import visible
 
 _ELLIPSIS: Final = "…"
 _TAB_WIDTH: Final = 8
+_LONG: Final = 4
 _WIDE: Final = frozenset({"W", "F"})
 _ON_THE_ONE_BEFORE: Final = frozenset({"Mn", "Me"})
 
@@ -39,6 +40,12 @@ def marked(source: str, column: int, end_column: int, room: int) -> Marked:
         end_column: The one behind the last; at most ``column`` where that is not known.
         room: How many columns of a terminal there are; what is further away is cut.
     """
+    cut = max(0, column - 1 - room) if len(source) > _LONG * room else 0
+    if len(source) > _LONG * room:
+        # What is far away is not even measured: a manifest in JSON may be one line of megabytes.
+        head = _ELLIPSIS if cut else source[:1]
+        source = head + source[cut + 1 : cut + _LONG * room - 1] + _ELLIPSIS
+        column, end_column = max(column - cut, 0), max(end_column - cut, 0)
     shown = [one if one == "\t" else visible(one) for one in source]
     widths = [_width(one) for one in shown]
     start = min(max(column - 1, 0), len(shown))

@@ -47,8 +47,10 @@ def finding_lines(one: Finding, colour: Colour = plain) -> Iterator[str]:
         yield from _source(one, colour)
     if one.hint.strip():
         yield _wrapped(one.hint, f"{_BESIDE_ADVICE}help: ")
-    if one.semantics:
-        yield _wrapped(one.semantics, f"{_BESIDE_ADVICE}rule ")
+    about = [f"in {one_line(one.place.object)}"] if one.place.object else []
+    about += [f"by admission's rule {one.semantics}"] if one.semantics else []
+    if about:
+        yield _wrapped(", ".join(about), _BESIDE_ADVICE)
     if one.fix:
         yield _wrapped(f"{one.fix.said.rstrip('. ')}; --fix applies it", f"{_BESIDE_ADVICE}fix: ")
 

@@ -10,7 +10,7 @@ from webhook.admission.translate import Context
 from webhook.advice.findings.fleet import sizes_of
 from webhook.cli import SETTINGS
 from webhook.cli.basis import basis_of, basis_options
-from webhook.cli.inputs import kueue_option, priority_options, refuse_second_reading
+from webhook.cli.inputs import kueue_option, priority_options, refuse_second_reading, shown
 from webhook.cli.validate.catalogue import explain_option
 from webhook.cli.validate.files import inputs
 from webhook.cli.validate.fixing import fix_files
@@ -81,6 +81,12 @@ that cannot be opened or a cluster that does not answer.""",
     show_default=True,
     help="What makes the exit status 1.",
 )
+@click.option(
+    "--force-exclude",
+    "forces_ignore",
+    is_flag=True,
+    help="Leave out also named files that .gitignore or .gpuspecignore leaves out, for hooks.",
+)
 @click.option("--fix", "fixes", is_flag=True, help="Mend what one change certainly mends, first.")
 @explain_option
 @click.pass_context
@@ -99,6 +105,7 @@ def validate(
     *,
     use_cluster: bool,
     kueue: bool,
+    forces_ignore: bool,
     fixes: bool,
 ) -> None:
     """Find in manifests what admission will refuse, and what asks for nothing.
@@ -114,7 +121,12 @@ def validate(
     known = Context(priority_class=priority_class, priority=priority, kueue=kueue)
     place = ClusterPlace(kubeconfig, context) if use_cluster else None
     sizes = sizes_of(basis.snapshot.table, nodes_of(fleet_file, place))
-    run = Run(basis, known, list(inputs(paths)), class_files, sizes)
+    name = basis.snapshot.table.name
+    called = f"the cluster's table {name}" if use_cluster else "the built-in table"
+    if table_file is not None:
+        called = f"table {name} in {Path(shown(table_file)).name}"
+    files = list(inputs(paths, forces_ignore=forces_ignore))
+    run = Run(basis, known, files, class_files, sizes, called)
     report = run.report()
     if fixes and fix_files(report):
         report = run.report()

@@ -35,6 +35,8 @@ def _explain(ctx: click.Context, _: click.Parameter, wanted: str | None) -> None
             click.echo(f"{rule.id}  {rule.level:<7}  {rule.name}")
     elif rule_ := BY_ID.get(wanted.upper()):
         click.echo(_page(rule_.page))
+    elif pages := [_page(one.page) for one in RULES if wanted.upper() in one.semantics]:
+        click.echo("\n\n".join(pages))
     else:
         raise click.UsageError(f"there is no rule {wanted}; --explain all lists them")
     ctx.exit(0)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import glob
 import os
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from webhook.advice.formats.escapes import visible
 from webhook.cli.inputs import UnreadableError
 
 STDIN = "-"
@@ -41,6 +42,7 @@ class _Ignored:
             for name in _IGNORE_FILES
             if (file := folder / name).is_file()
             for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
+            if _is_pattern_of_git(line)
         ]
         if not lines:
             return self
@@ -56,8 +58,21 @@ class _Ignored:
         return False
 
 
-def inputs(paths: Sequence[str]) -> Iterator[Input]:
+def _is_pattern_of_git(line: str) -> bool:
+    """Tell whether a line of an ignore file means anything; git passes others over."""
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except (ValueError, re.error):
+        return False
+    return True
+
+
+def inputs(paths: Sequence[str], *, forces_ignore: bool = False) -> Iterator[Input]:
     """Yield the files that paths mean, each once.
+
+    Args:
+        paths: Files, folders, patterns; ``-`` is standard input.
+        forces_ignore: Whether named files are left out, too, that ignore files leave out.
 
     Raises:
         UnreadableError: A path is not there, or a pattern matches nothing; all of them are named.
@@ -65,15 +80,29 @@ def inputs(paths: Sequence[str]) -> Iterator[Input]:
     """
     missing = [path for path in paths if not _is_there(path)]
     if missing:
-        lines = [f"{path}: {_why_missing(path)}" for path in missing]
+        lines = [f"{visible(path)}: {_why_missing(path)}" for path in missing]
         raise UnreadableError("\n".join(lines))
     seen: set[str] = set()
     for path in paths:
+        if forces_ignore and path != STDIN and _is_ignored(Path(path)):
+            continue
         for one in _of_path(path):
             key = one.file if one.file == STDIN else os.path.realpath(one.file)
             if key not in seen:
                 seen.add(key)
-                yield one
+                # Hooks name every file there is.
+                yield replace(one, is_named=one.is_named and not forces_ignore)
+
+
+def _is_ignored(path: Path) -> bool:
+    """Tell whether the ignore files above a path leave it out, or a folder that it is in."""
+    absolute = _absolute(path)
+    ignored = _Ignored()
+    for folder in reversed(absolute.parents):
+        if ignored.has(folder, is_folder=True):
+            return True
+        ignored = ignored.below(folder)
+    return ignored.has(absolute, is_folder=path.is_dir())
 
 
 def _is_there(path: str) -> bool:
@@ -89,7 +118,9 @@ def _is_pattern(path: str) -> bool:
 
 
 def _matches(pattern: str) -> list[str]:
-    return sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- patterns may be absolute
+    # Path.glob follows no links below "**": two of them that point upward never come to an end.
+    anchor = Path(pattern).anchor
+    return sorted(map(str, Path(anchor or ".").glob(pattern.removeprefix(anchor))))
 
 
 def _of_path(path: str) -> Iterator[Input]:

@@ -12,7 +12,9 @@ import click
 
 from webhook.advice.findings.finding import Fix
 from webhook.advice.findings.report import Report
-from webhook.cli.inputs import UnreadableError
+from webhook.advice.formats.escapes import visible
+from webhook.cli.inputs import UnreadableError, shown
+from webhook.cli.validate.files import STDIN
 
 
 def fix_files(report: Report) -> int:
@@ -26,7 +28,8 @@ def fix_files(report: Report) -> int:
     """
     by_file: dict[str, set[Fix]] = defaultdict(set)
     for finding in report.told:
-        if finding.fix is not None and Path(finding.place.file).is_file():
+        is_stdin = finding.place.file == shown(STDIN)
+        if finding.fix is not None and not is_stdin and Path(finding.place.file).is_file():
             by_file[finding.place.file].add(finding.fix)
     return sum(_fix(Path(file), fixes) for file, fixes in sorted(by_file.items()))
 
@@ -51,14 +54,17 @@ def _fix(file: Path, fixes: set[Fix]) -> int:
         raw = file.read_bytes()
         mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
         text = raw.removeprefix(mark).decode()
+        if any(text[one.start : one.end] != one.old for one in fixes):
+            click.echo(f"note: {visible(str(file))} has changed meanwhile; run again", err=True)
+            return 0
         for one in sorted(fixes, key=lambda fix: -fix.start):
             text = text[: one.start] + one.text + text[one.end :]
         _replace(file, mark + text.encode())
     except UnicodeDecodeError:
-        click.echo(f"note: {file} is not UTF-8 and stays as it is", err=True)
+        click.echo(f"note: {visible(str(file))} is not UTF-8 and stays as it is", err=True)
         return 0
     except OSError as error:
-        raise UnreadableError(f"{file}: {error.strerror or error}") from None
+        raise UnreadableError(f"{visible(str(file))}: {error.strerror or error}") from None
     for one in sorted(fixes, key=lambda fix: fix.start):
-        click.echo(f"fixed: {file}: {one.said}", err=True)
+        click.echo(f"fixed: {visible(str(file))}: {one.said}", err=True)
     return len(fixes)

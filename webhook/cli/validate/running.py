@@ -29,6 +29,7 @@ class Run:
         files: What to read.
         class_files: Files with PriorityClasses.
         sizes: How large the table's rows are, as far as that is known.
+        called: What people call the table.
     """
 
     def __init__(
@@ -38,8 +39,10 @@ class Run:
         files: Sequence[Input],
         class_files: Sequence[str],
         sizes: Sizes,
+        called: str,
     ) -> None:
         self._sizes = sizes
+        self._called = called
         self._basis = basis
         self._known = known
         self._files = files
@@ -65,7 +68,7 @@ class Run:
                     findings += found.findings
                     documents += found.documents
                     pods += found.pods
-        return Report(findings, files, documents, pods, f"table {table.name}")
+        return Report(findings, files, documents, pods, self._called)
 
     def _classes(self) -> PriorityClasses:
         """Return the PriorityClasses of all files: any of them may be named in any other."""

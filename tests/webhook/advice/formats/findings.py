@@ -33,7 +33,13 @@ ERROR = Finding(
     Level.ERROR,
     "G4",
     "              preferred.jp/gpu-24gib: 1",
-    Fix(310, 332, "preferred.jp/gpu-any-24gb", 'Write "preferred.jp/gpu-any-24gb".'),
+    Fix(
+        310,
+        332,
+        "preferred.jp/gpu-ANY-24gb",
+        "preferred.jp/gpu-any-24gb",
+        'Write "preferred.jp/gpu-any-24gb".',
+    ),
 )
 WARNING = Finding(
     DROPPED,
@@ -86,7 +92,7 @@ PLACES = st.builds(
     object=TEXTS,
 )
 FIXES = st.builds(
-    lambda start, length, text, said: Fix(start, start + length, text, said),
+    lambda start, length, text, said: Fix(start, start + length, "", text, said),
     st.integers(0, 10**6),
     st.integers(0, 100),
     TEXTS,

@@ -38,9 +38,9 @@ def test_a_command_for_each_finding_that_is_told() -> None:
     assert as_github(REPORT) == (
         "::error file=jobs/train.yaml,line=12,col=15,endColumn=37,title=GS101 misspelt-spec"
         '::container "main": "preferred.jp/gpu-24gib" is no GPU Selection Spec: memory is '
-        'written in whole gigabytes%0Awrite "preferred.jp/gpu-any-24gb"\n'
+        'written in whole gigabytes%0Awrite "preferred.jp/gpu-any-24gb"%0Ain Deployment/train\n'
         "::warning file=jobs/train.yaml,line=20,title=GS201 rows-dropped"
-        "::rows a30-24gb and a100-80gb differ in output\n"
+        "::rows a30-24gb and a100-80gb differ in output%0Ain Job/b\n"
         "::notice file=<stdin>,title=GS301 raw-selector::a selector says what a spec says"
     )
 
@@ -85,7 +85,8 @@ def test_any_report_is_read_back_line_by_line(found: Report) -> None:
         file = visible(one.place.file.removeprefix("./"))
         assert value(properties["file"]) == file
         assert value(properties["title"]) == f"{one.rule.id} {one.rule.name}"
-        said = [text for text in (one_line(one.message), one_line(one.hint)) if text]
+        about = f"in {one_line(one.place.object)}" if one.place.object else ""
+        said = [text for text in (one_line(one.message), one_line(one.hint), about) if text]
         assert data(command[3]) == "\n".join(said)
 
 

@@ -39,13 +39,13 @@ def test_a_suite_for_each_file() -> None:
         "  |               preferred.jp/gpu-24gib: 1\n"
         "  |               ^~~~~~~~~~~~~~~~~~~~~~\n"
         '  = help: write "preferred.jp/gpu-any-24gb"\n'
-        "  = rule G4\n"
+        "  = in Deployment/train, by admission's rule G4\n"
         '  = fix: Write "preferred.jp/gpu-any-24gb"; --fix applies it</failure>\n'
         "    </testcase>\n"
         '    <testcase classname="jobs/train.yaml" name="GS201 rows-dropped Job/b" '
         'file="jobs/train.yaml" line="20">\n'
         "      <system-out>jobs/train.yaml:20: warning GS201 rows a30-24gb and a100-80gb differ in "
-        "output</system-out>\n"
+        "output\n  = in Job/b</system-out>\n"
         "    </testcase>\n"
         "  </testsuite>\n"
         '  <testsuite name="&lt;stdin&gt;" tests="1" failures="0" errors="0" skipped="0">\n'
@@ -114,7 +114,7 @@ def test_what_xml_cannot_hold() -> None:
         }
     ]
     assert [out.text for out in root.iter("system-out")] == [
-        "a\\x00\\ud800]]>.yaml:1: note GS301 ]]>???</failure>\n  | \\x0b\\udce9<"
+        "a\\x00\\ud800]]>.yaml:1: note GS301 ]]>???</failure>\n  | \\x0b\\udce9<\n  = in b?"
     ]
 
 

@@ -31,10 +31,11 @@ def test_each_finding_with_its_line_and_what_to_do() -> None:
         "  |               preferred.jp/gpu-24gib: 1\n"
         "  |               ^~~~~~~~~~~~~~~~~~~~~~\n"
         '  = help: write "preferred.jp/gpu-any-24gb"\n'
-        "  = rule G4\n"
+        "  = in Deployment/train, by admission's rule G4\n"
         '  = fix: Write "preferred.jp/gpu-any-24gb"; --fix applies it\n'
         "\n"
         "jobs/train.yaml:20: warning GS201 rows a30-24gb and a100-80gb differ in output\n"
+        "  = in Job/b\n"
         "\n"
         "<stdin>: note GS301 a selector says what a spec says\n"
         "\n"
