@@ -157,10 +157,13 @@ def test_a_namespace_that_wants_it_refuses_what_could_never_run(
     cluster: ControlPlane, namespace: str
 ) -> None:
     choose(cluster, namespace, "deny")
-    done = apply(cluster, namespace, workload("Deployment"))
+    done = apply(cluster, namespace, workload("Deployment", replicas=1))
     assert done.returncode == 1
     assert 'admission webhook "deny.gpuspec.preferred.jp" denied the request' in done.stderr
     assert WHY in done.stderr
+    # Nobody is kept from stopping a workload, or from keeping one that runs nothing.
+    stopped = apply(cluster, namespace, workload("Deployment"))
+    assert (stopped.returncode, stopped.stderr.startswith(TOLD)) == (0, True)
     assert apply(cluster, namespace, workload("Deployment", RIGHT)).returncode == 0
 
 
