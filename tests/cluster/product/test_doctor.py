@@ -554,4 +554,4 @@ def test_who_may_see_little_is_told_which_permission_is_missing(plane: ControlPl
     assert (
         "?     LimitRanges\n      could not look: permission to list limitranges is missing\n"
     ) in result.stdout
-    assert result.stderr == "\n23 checks: 3 ok, 0 warnings, 0 failed, 20 unknown\n"
+    assert result.stderr == "\n24 checks: 4 ok, 0 warnings, 0 failed, 20 unknown\n"
