@@ -102,7 +102,7 @@ def test_a_right_installation(monkeypatch: pytest.MonkeyPatch, here: World) -> N
     assert head == "gpuspec 0.1.0 in gpuspec-system, https://cluster.example, v1.37.2"
     assert [line[:4] for line in checks.splitlines() if line[0] != " "] == ["ok  "] * 23
     assert all(len(line) <= 80 for line in checks.splitlines())
-    assert result.stderr == "\n23 checks: 23 ok, 0 warnings, 0 failed, 0 unknown\n"
+    assert result.stderr == "\n24 checks: 24 ok, 0 warnings, 0 failed, 0 unknown\n"
 
 
 def test_nothing_is_changed(monkeypatch: pytest.MonkeyPatch, here: World) -> None:
@@ -168,7 +168,7 @@ def test_json(monkeypatch: pytest.MonkeyPatch, here: World) -> None:
         "version": "0.1.0",
         "level": "error",
     }
-    assert len(checks) == 23
+    assert len(checks) == 24
     assert checks["guard"] == {
         "id": "guard",
         "title": "guard",
