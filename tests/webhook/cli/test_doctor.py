@@ -100,7 +100,7 @@ def test_a_right_installation(monkeypatch: pytest.MonkeyPatch, here: World) -> N
     head, _, checks = result.stdout.partition("\n\n")
     assert result.exit_code == 0
     assert head == "gpuspec 0.1.0 in gpuspec-system, https://cluster.example, v1.37.2"
-    assert [line[:4] for line in checks.splitlines() if line[0] != " "] == ["ok  "] * 23
+    assert [line[:4] for line in checks.splitlines() if line[0] != " "] == ["ok  "] * 24
     assert all(len(line) <= 80 for line in checks.splitlines())
     assert result.stderr == "\n24 checks: 24 ok, 0 warnings, 0 failed, 0 unknown\n"
 

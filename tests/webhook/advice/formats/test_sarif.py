@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from selection_spec.errors import Level
 from tests.webhook.advice.formats.findings import (
@@ -223,6 +223,7 @@ def test_messages_are_one_line() -> None:
     assert result_of(one)["message"] == {"text": "a b???; c"}
 
 
+@settings(max_examples=40)  # the schema is large, and each report is held against all of it
 @given(REPORTS)
 def test_any_report_is_valid(found: Report) -> None:
     run = run_of(found)
