@@ -33,7 +33,7 @@ from webhook.advice.findings.rule import Rule
 from webhook.advice.formats.sarif import SCHEMA, Tool, as_sarif
 
 TOOL = Tool("1.2.3")
-URI = re.compile(r"(file:///)?([A-Za-z0-9._~/-]|%[0-9A-F]{2})+")
+URI = re.compile(r"(file:///)?([A-Za-z0-9._~/-]|%[0-9A-F]{2})+|file:///")
 
 
 @cache
