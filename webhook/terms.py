@@ -74,6 +74,9 @@ TABLE_API: Final = f"{TABLE_GROUP}/{TABLE_VERSION}"
 TABLES_PATH: Final = f"/apis/{TABLE_API}/{TABLE_PLURAL}"
 """Its apiVersion, and where the API server has all of them."""
 
+NODES_PATH: Final = "/api/v1/nodes"
+"""Where the API server has all nodes."""
+
 SLICES_PATH: Final = "/apis/resource.k8s.io/v1/resourceslices"
 CLASSES_PATH: Final = "/apis/resource.k8s.io/v1/deviceclasses"
 CLAIMS_PATH: Final = "/apis/resource.k8s.io/v1/resourceclaims"

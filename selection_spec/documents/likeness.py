@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 
 def same(one: object, other: object) -> bool:
@@ -27,24 +27,22 @@ def alike(one: object, other: object) -> bool:
 
 def subsequence(before: Sequence[object], after: Sequence[object]) -> list[int] | None:
     """Return which items of a list are left in another; None where that has others, too."""
-    places: list[int] = []
-    at = 0
-    for one in after:
-        while at < len(before) and not same(before[at], one):
-            at += 1
-        if at == len(before):
-            return None
-        places.append(at)
-        at += 1
-    return places
+    return _found_in_order(before, after, same)
 
 
 def grown_from(before: Sequence[object], after: Sequence[object]) -> list[int] | None:
     """Return of which item of a list each of another one has grown; None where there is no such."""
+    return _found_in_order(before, after, _has_grown)
+
+
+def _found_in_order(
+    before: Sequence[object], after: Sequence[object], fits: Callable[[object, object], bool]
+) -> list[int] | None:
+    """Return the places of the first items that fit those of another list, one after the other."""
     places: list[int] = []
     at = 0
     for one in after:
-        while at < len(before) and not _has_grown(before[at], one):
+        while at < len(before) and not fits(before[at], one):
             at += 1
         if at == len(before):
             return None

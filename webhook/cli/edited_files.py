@@ -69,26 +69,34 @@ class TextFile:
         Raises:
             UnreadableError: It cannot be written.
         """
-        # A link stays one.
-        target = Path(os.path.realpath(self.name))
         try:
-            mode = target.stat().st_mode
-            handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(self._bytes(text))
-                Path(name).chmod(mode & 0o7777)
-                Path(name).replace(target)
-            except OSError:
-                with suppress(OSError):
-                    Path(name).unlink()
-                raise
+            replace_file(Path(self.name), self._bytes(text))
         except OSError as error:
             raise UnreadableError(f"{self.name}: {error.strerror or error}") from None
 
     def _bytes(self, text: str) -> bytes:
         encoding = _ENCODINGS.get(self.mark, "utf-8")
         return self.mark + text.encode(encoding, "surrogatepass")
+
+
+def replace_file(file: Path, raw: bytes) -> None:
+    """Put bytes in a file's place, wholly or not at all; its mode stays, and a link stays one.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    target = Path(os.path.realpath(file))
+    mode = target.stat().st_mode
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as made:
+            made.write(raw)
+        Path(name).chmod(mode & 0o7777)
+        Path(name).replace(target)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
 
 
 def _lines(text: str) -> list[str]:

@@ -36,7 +36,7 @@ from webhook.inventory.holders import BOUND
 from webhook.inventory.pod_facts import pod_facts
 from webhook.inventory.slice_facts import slice_facts
 from webhook.settings import ClusterPlace
-from webhook.terms import CLAIMS_PATH, CLASSES_PATH, SLICES_PATH
+from webhook.terms import CLAIMS_PATH, CLASSES_PATH, NODES_PATH, SLICES_PATH
 
 if TYPE_CHECKING:
     from webhook.kube.cluster import Cluster
@@ -234,7 +234,7 @@ def _of_cluster(place: ClusterPlace, table_file: str | None) -> _Found:
         )
         priorities = priorities_of(cluster, served.table)
         try:
-            nodes = [node_facts(node) for node in cluster.items("/api/v1/nodes")]
+            nodes = [node_facts(node) for node in cluster.items(NODES_PATH)]
             pods = cluster.items("/api/v1/pods", fieldSelector=BOUND)
             with progress(pods, "Reading Pods") as bar:
                 offers = _offered(cluster, served.table)

@@ -22,6 +22,7 @@ from webhook.placement.templates import template_name
 from webhook.terms import (
     CLAIMS_PATH,
     CLASSES_PATH,
+    NODES_PATH,
     SLICES_PATH,
     TABLES_PATH,
     TEMPLATE_LABEL,
@@ -63,7 +64,7 @@ class World:
             cluster, Collection(TABLES_PATH), table_held, changed=changed, troubled=troubled
         )
         self.nodes: Reflector[NodeFacts] = Reflector(
-            cluster, Collection("/api/v1/nodes"), node_facts, changed=changed, troubled=troubled
+            cluster, Collection(NODES_PATH), node_facts, changed=changed, troubled=troubled
         )
         self.pods: Reflector[PodFacts] = Reflector(
             cluster, Collection("/api/v1/pods"), _pod, changed=changed, troubled=troubled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from selection_spec.health import Mode
 from webhook.health.actions import Action
@@ -11,6 +12,9 @@ from webhook.health.budget import Spent
 from webhook.health.cases import Case, Look
 from webhook.health.fences import Fencing
 from webhook.inventory.pod_facts import PodFacts
+
+REFUSED: Final = "its eviction was refused and is tried again"
+"""Why a Pod stays for now: PodDisruptionBudgets, of which it has Events of their own (H9)."""
 
 
 class HeldBack(StrEnum):

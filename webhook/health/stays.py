@@ -6,7 +6,7 @@ from collections import Counter
 
 from webhook.health.budget import Budget
 from webhook.health.cases import Case, Mark
-from webhook.health.decisions import Holder
+from webhook.health.decisions import REFUSED, Holder
 from webhook.health.fences import UNHEALTHY, Fence, Fencing, counted_as
 from webhook.health.holders import holders
 from webhook.health.moment import Moment
@@ -53,7 +53,7 @@ class Stays:
         if pod.leaves:
             return "it is being deleted"
         if pod.uid in self._moment.paused:
-            return "its eviction was refused and is tried again"
+            return REFUSED
         why = permit(pod, self._observed.jobs, case.failed, self._moment.now).why
         return why or self._why_of_job(pod)
 

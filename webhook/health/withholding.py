@@ -8,7 +8,7 @@ calls all of its devices Unhealthy before the count falls.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from webhook.health.cases import Case, Missing, Verdict
@@ -89,7 +89,7 @@ def _missing(node: NodeFacts, resource: str, former: Case | None, now: float) ->
 
 
 def _devices(
-    missing: Missing, cases: Iterable[Case], told: Iterable[Subject], now: float
+    missing: Missing, cases: Sequence[Case], told: Iterable[Subject], now: float
 ) -> Mapping[Subject, float]:
     """Return the devices that are among those missing, and since when."""
     known = {case.subject: case.withheld for case in cases if case.withheld}

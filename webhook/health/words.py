@@ -12,7 +12,7 @@ from selection_spec.health import HealthPolicy, Mode
 from webhook.health.breaker import Breakers
 from webhook.health.budget import Spent
 from webhook.health.cases import Case, Mark, Verdict
-from webhook.health.decisions import Decision, HeldBack
+from webhook.health.decisions import REFUSED, Decision, HeldBack
 from webhook.health.fences import UNHEALTHY
 from webhook.health.records import is_reported
 from webhook.health.step import Step
@@ -59,10 +59,6 @@ _SPENT = {
     Spent.NAMESPACE: "all evictions that one namespace may have in this window are spent",
     Spent.WINDOW: "all evictions of this window are spent",
 }
-
-
-REFUSED = "its eviction was refused and is tried again"
-"""Why a Pod stays for now: PodDisruptionBudgets, of which it has Events of their own (H9)."""
 
 
 NODES_REFUSE = "NodesRefuse"

@@ -8,7 +8,13 @@ from webhook.advice.doctor.replicas import WEBHOOK_LABELS, readiness_questions
 from webhook.advice.doctor.seen import Place, Question, Seen, Topic
 from webhook.advice.doctor.trial import trials
 from webhook.inventory.facts import Json, mapping
-from webhook.terms import CONTROLLER_NAME, KUEUE_NAMESPACE_LABEL, SERVER_SECRET, TABLES_PATH
+from webhook.terms import (
+    CONTROLLER_NAME,
+    KUEUE_NAMESPACE_LABEL,
+    NODES_PATH,
+    SERVER_SECRET,
+    TABLES_PATH,
+)
 
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 
@@ -27,7 +33,7 @@ def first_questions(place: Place) -> dict[str, Question]:
         Topic.POLICIES: _everywhere(f"{_ADMISSION}/validatingadmissionpolicies"),
         Topic.BINDINGS: _everywhere(f"{_ADMISSION}/validatingadmissionpolicybindings"),
         Topic.TABLES: _everywhere(TABLES_PATH),
-        Topic.NODES: Question("/api/v1/nodes", "list nodes", keep=_node),
+        Topic.NODES: Question(NODES_PATH, "list nodes", keep=_node),
         Topic.DAEMON_SETS: _everywhere("/apis/apps/v1/daemonsets"),
         Topic.LIMIT_RANGES: _everywhere("/api/v1/limitranges"),
         Topic.QUOTAS: _everywhere("/api/v1/resourcequotas"),

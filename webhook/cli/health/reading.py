@@ -28,6 +28,7 @@ from webhook.terms import (
     DRA_GROUP,
     HEALTH_OBJECT,
     LEDGER_FIELD,
+    NODES_PATH,
     RULE_VERSIONS,
     RULES_RESOURCE,
     SLICES_PATH,
@@ -36,7 +37,7 @@ from webhook.terms import (
 if TYPE_CHECKING:
     from webhook.kube.cluster import Cluster
 
-NODES = "/api/v1/nodes"
+NODES = NODES_PATH
 """Where the API server has nodes."""
 
 _PODS = "/api/v1/pods"

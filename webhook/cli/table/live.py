@@ -11,14 +11,14 @@ from webhook.inventory.claims import Offered, offered
 from webhook.inventory.holders import BOUND
 from webhook.inventory.pod_facts import PodFacts, pod_facts
 from webhook.inventory.slice_facts import slice_facts
-from webhook.terms import CLAIMS_PATH, CLASSES_PATH, SLICES_PATH
+from webhook.terms import CLAIMS_PATH, CLASSES_PATH, NODES_PATH, SLICES_PATH
 
 if TYPE_CHECKING:
     from webhook.kube.cluster import Cluster
 
 Json = dict[str, Any]
 
-NODES: Final = "/api/v1/nodes"
+NODES: Final = NODES_PATH
 PODS: Final = "/api/v1/pods"
 DAEMON_SETS: Final = "/apis/apps/v1/daemonsets"
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import codecs
-import shutil
 from collections import defaultdict
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import click
 
 from webhook.advice.findings.finding import Fix
 from webhook.advice.findings.report import Report
 from webhook.advice.formats.escapes import visible
+from webhook.cli.edited_files import replace_file
 from webhook.cli.inputs import UnreadableError, shown
 from webhook.cli.validate.files import STDIN
 
@@ -34,21 +33,6 @@ def fix_files(report: Report) -> int:
     return sum(_fix(Path(file), fixes) for file, fixes in sorted(by_file.items()))
 
 
-def _replace(file: Path, raw: bytes) -> None:
-    """Put a new file in the place of one at once: whoever reads it meanwhile gets a whole one."""
-    target = file.resolve()
-    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as new:
-        made = Path(new.name)
-        try:
-            new.write(raw)
-            new.close()
-            shutil.copymode(target, made)
-            made.replace(target)
-        except BaseException:
-            made.unlink()
-            raise
-
-
 def _fix(file: Path, fixes: set[Fix]) -> int:
     try:
         raw = file.read_bytes()
@@ -59,7 +43,7 @@ def _fix(file: Path, fixes: set[Fix]) -> int:
             return 0
         for one in sorted(fixes, key=lambda fix: -fix.start):
             text = text[: one.start] + one.text + text[one.end :]
-        _replace(file, mark + text.encode())
+        replace_file(file, mark + text.encode())
     except UnicodeDecodeError:
         click.echo(f"note: {visible(str(file))} is not UTF-8 and stays as it is", err=True)
         return 0

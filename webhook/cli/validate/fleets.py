@@ -8,8 +8,7 @@ from webhook.cli.cluster import asked
 from webhook.cli.saved import saved_items
 from webhook.inventory.facts import NodeFacts, node_facts
 from webhook.settings import ClusterPlace
-
-_NODES = "/api/v1/nodes"
+from webhook.terms import NODES_PATH
 
 
 def nodes_of(file: str | None, place: ClusterPlace | None) -> list[NodeFacts]:
@@ -24,4 +23,4 @@ def nodes_of(file: str | None, place: ClusterPlace | None) -> list[NodeFacts]:
     if place is None:
         return [] if file is None else [node_facts(one) for one in saved_items(file, "Node")]
     with asked(place) as cluster:
-        return [node_facts(one) for one in cluster.items(_NODES)]
+        return [node_facts(one) for one in cluster.items(NODES_PATH)]
