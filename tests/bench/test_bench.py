@@ -111,11 +111,13 @@ def test_controller_tells_costs_and_latencies(capsys: pytest.CaptureFixture[str]
         rf"  6 nodes reserved{took}\s+[6-9]\s+[67]",
         rf"  a node relabelled 6x{took}\s+\d+\s+\d+",
         rf"  6 nodes released{took}\s+[6-9]\s+[67]",
+        rf"  5 nodes fail in turn{took}\s+\d+\s+\d+",
         rf"  API server restarted{took}\s+\d+\s+\d+",
         rf"  API server restarted{runs}",
         r"  target: at most 400 MiB",
         r"  taint(\s+\d+\.\d\d){2}\s+1",
         r"  status(\s+\d+\.\d\d){2}\s+a few",
+        r"  unhealthy taint, of its condition(\s+\d+\.\d\d){2}\s+1",
         r"  status, API server just back(\s+\d+\.\d\d){2}\s+a few",
     )
 

@@ -48,9 +48,10 @@ def received(seed: int) -> Json:
     return pod
 
 
-# What becomes of tables, of anything that is no Pod's creation, and of classes on the command line.
+# What becomes of tables, of workloads, of anything else that is no Pod's creation, and of classes
+# on the command line.
 _OF_OTHERS = {
-    *(Reason.GOOD_TABLE, Reason.BAD_TABLE, Reason.TABLE_IN_USE),
+    *(Reason.GOOD_TABLE, Reason.BAD_TABLE, Reason.TABLE_IN_USE, Reason.GOOD_WORKLOAD),
     *(Reason.OTHER_OPERATION, Reason.NO_SUCH_PRIORITY, Reason.NO_DEVICE_CLASS),
 }
 
