@@ -6,7 +6,7 @@ Pod or a template of one, wherever it stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,34 +36,6 @@ class PodTemplate:
 def pod_templates(document: object) -> Iterator[PodTemplate]:
     """Yield every Pod and Pod template of a document, in its order."""
     yield from _walk(document, (), "", "")
-
-
-def stray_keys(document: object, is_ours: Callable[[str], bool]) -> Iterator[tuple[Path, str]]:
-    """Yield keys of ours where they do nothing: an overhead, a PVC, anywhere but a container (A8).
-
-    What stands in a container's resources, or in a Pod's own, is judged with the Pod.
-    """
-    judged = [
-        (*template.path, "spec", *rest)
-        for template in pod_templates(document)
-        for rest in (("containers",), ("initContainers",), ("resources",))
-    ]
-    yield from _strays(document, (), is_ours, judged)
-
-
-def _strays(
-    node: object, path: Path, is_ours: Callable[[str], bool], judged: list[Path]
-) -> Iterator[tuple[Path, str]]:
-    if len(path) > _MAX_DEPTH or path in judged:
-        return
-    if isinstance(node, list):
-        for number, item in enumerate(node):
-            yield from _strays(item, (*path, number), is_ours, judged)
-    if isinstance(node, dict):
-        for key, value in node.items():
-            if is_ours(key):
-                yield path, key
-            yield from _strays(value, (*path, key), is_ours, judged)
 
 
 def _walk(node: object, path: Path, owner: str, kind: str) -> Iterator[PodTemplate]:

@@ -8,7 +8,7 @@ from typing import Self
 
 from selection_spec.documents.editing import Change, EditError, changes_between
 from selection_spec.documents.faults import Fault
-from selection_spec.documents.nodes import Lines, Mapping, Node, Path, Sequence, field_path, find
+from selection_spec.documents.nodes import Lines, Mapping, Node, Path, Sequence, field_path
 from selection_spec.documents.reading import Located, read
 from selection_spec.documents.streams import split_documents
 from selection_spec.documents.text import (
@@ -17,6 +17,7 @@ from selection_spec.documents.text import (
     decode,
     oversize,
 )
+from selection_spec.documents.tree import Tree
 from selection_spec.errors import DocumentError, Level, Problem
 
 
@@ -35,7 +36,7 @@ class Document:
     value: object
     line: int
     findings: tuple[Problem, ...]
-    _root: Node | None = field(repr=False, compare=False)
+    _tree: Tree | None = field(repr=False, compare=False)
     _lines: Lines = field(repr=False, compare=False)
 
     @classmethod
@@ -49,9 +50,9 @@ class Document:
         A list or mapping that begins on a later line than its key is found at the key. Where the
         path leaves the document, the nearest ancestor that exists stands in for it.
         """
-        if self._root is None:
+        if self._tree is None:
             return 0, 0
-        node, key = find(self._root, path)
+        node, key = self._tree.find(path)
         place = self._lines.place(node.at)
         if key is not None and isinstance(node, Mapping | Sequence):
             key_place = self._lines.place(key.at)
@@ -60,9 +61,9 @@ class Document:
 
     def key_position(self, path: Path) -> tuple[int, int]:
         """Return line and column of the key at ``path``; of the value where it has no key."""
-        if self._root is None:
+        if self._tree is None:
             return 0, 0
-        node, key = find(self._root, path)
+        node, key = self._tree.find(path)
         return self._lines.place(node.at if key is None else key.at)
 
     def changes_to(self, value: object) -> list[Change]:
@@ -74,9 +75,9 @@ class Document:
         Raises:
             EditError: It cannot be changed where it stands.
         """
-        if self._root is None:
+        if self._tree is None:
             raise EditError("it is no text")
-        return changes_between(self._lines.text, self._root, self.value, value)
+        return changes_between(self._lines.text, self._tree.root, self.value, value)
 
 
 def load_strict(text: str | bytes) -> Document:
@@ -173,7 +174,7 @@ def _add(loaded: _Loaded, root: Node, notes: list[Fault], lines: Lines, level: L
         loaded.problems += findings
         findings = []
     line = lines.place(root.at)[0]
-    loaded.documents.append(Document(reading.value, line, tuple(findings), root, lines))
+    loaded.documents.append(Document(reading.value, line, tuple(findings), Tree(root), lines))
 
 
 def _problem(located: Located, lines: Lines, level: Level) -> Problem:

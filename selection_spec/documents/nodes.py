@@ -11,8 +11,6 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-from selection_spec.documents.scalars import key_text
-
 Path = tuple[str | int, ...]
 
 _BARE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -125,50 +123,6 @@ class Lines:
         offset = min(max(offset, 0), len(self._text))
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
-
-
-def find(root: Node, path: Path) -> tuple[Node, Node | None]:
-    """Return the node at ``path`` and its key (None in a list or at the root).
-
-    Where the path leaves the tree, the nearest ancestor that exists stands in for it. Aliases and
-    merge keys are followed; of duplicate keys the last counts, as in the value.
-    """
-    node, key = root, None
-    for step in path:
-        inner = node.target if isinstance(node, Alias) else node
-        found: tuple[Node, Node | None] | None = None
-        if isinstance(inner, Sequence) and isinstance(step, int):
-            if 0 <= step < len(inner.children):
-                found = inner.children[step], None
-        elif isinstance(inner, Mapping) and isinstance(step, str):
-            found = _entry(inner, step, {id(inner)})
-        if found is None:
-            break
-        node, key = found
-    return node, key
-
-
-def _entry(mapping: Mapping, name: str, seen: set[int]) -> tuple[Node, Node] | None:
-    """Return (value, key) of the last entry called ``name``, merged ones included.
-
-    ``seen`` holds the mappings that were searched already, so that none is searched twice.
-    """
-    for key, value in reversed(mapping.entries()):
-        if is_merge_key(key):
-            for source in merge_sources(value) or ():
-                if id(source) in seen:
-                    continue
-                seen.add(id(source))
-                merged = _entry(source, name, seen)
-                if merged is not None:
-                    return merged
-        elif isinstance(key, Scalar) and key_text(key.text, plain=key.plain, tag=key.tag) == name:
-            return value, key
-        elif isinstance(key, Alias) and isinstance(key.target, Scalar):
-            target = key.target
-            if key_text(target.text, plain=target.plain, tag=target.tag) == name:
-                return value, key
-    return None
 
 
 def merge_sources(value: Node) -> list[Mapping] | None:

@@ -13,8 +13,9 @@ import yaml
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-# kubectl begins a document there, before any YAML reader sees the text.
-_SEPARATOR = re.compile(r"^---", re.MULTILINE)
+# kubectl begins a document there, before any YAML reader sees the text. A byte order mark that
+# begins one is no part of it, and would not be counted in the offsets of its tokens.
+_BEGIN = re.compile(r"\A\ufeff?|^---(?:.*\n\ufeff)?", re.MULTILINE)
 _BLOCK_STYLES = ("|", ">")
 
 
@@ -36,9 +37,12 @@ class ScalarSpans:
 
     @classmethod
     def of(cls, text: str) -> ScalarSpans:
-        """Look for the scalars of a text without a byte order mark."""
+        """Look for the scalars of a text."""
         spans = cls()
-        begins = [0, *(match.start() for match in _SEPARATOR.finditer(text) if match.start())]
+        begins = [
+            match.end() if match[0].endswith("\ufeff") else match.start()
+            for match in _BEGIN.finditer(text)
+        ]
         for begin, end in zip(begins, [*begins[1:], len(text)], strict=True):
             part = text[begin:end]
             for token in _tokens(part):

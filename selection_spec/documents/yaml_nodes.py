@@ -21,9 +21,13 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _FORBIDDEN = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-    # kubectl's reader and this one differ about a byte order mark that begins a later line.
-    "|(?<=[\n\r\x85\u2028\u2029])\ufeff"
+    # kubectl's reader and this one differ about a byte order mark that begins a later line, and
+    # about a second one.
+    "|(?:\\A|(?<=[\n\r\x85\u2028\u2029]))\ufeff"
 )
+
+# A text that other texts are put before may begin with one, and is read as if it had none.
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(slots=True)
@@ -47,10 +51,13 @@ def parse_yaml(text: str, offset: int = 0) -> Parsed:
     """Return the nodes of the first document of ``text``.
 
     Args:
-        text: YAML without a byte order mark.
+        text: YAML, which may begin with a byte order mark.
         offset: Where ``text`` begins in the whole text; added to every offset in the answer.
     """
     parsed = Parsed(end=offset + len(text))
+    if text.startswith(_BYTE_ORDER_MARK):
+        # Left to libyaml, it would not be counted in its offsets.
+        text, offset = text.removeprefix(_BYTE_ORDER_MARK), offset + len(_BYTE_ORDER_MARK)
     places = islice(_FORBIDDEN.finditer(text), MAX_LISTED)
     parsed.faults = [_forbidden(match, offset) for match in places]
     if parsed.faults:
@@ -73,7 +80,7 @@ def parse_yaml(text: str, offset: int = 0) -> Parsed:
 
 
 def _forbidden(match: re.Match[str], offset: int) -> Fault:
-    if match[0] == "\ufeff":
+    if match[0] == _BYTE_ORDER_MARK:
         message, hint = "a byte order mark (U+FEFF) begins this line", "remove it"
     else:
         message = f"the control character U+{ord(match[0]):04X} is not allowed"

@@ -44,6 +44,8 @@ def test_every_command_for_a_cluster_works_in_the_readmes_order(shipped: Shipped
     assert typed(shipped, wanted[install]).returncode == 0
     with shipped.running():
         wait_for_replicas(shipped)
+        pre_sync = typed(shipped, "kubectl create --dry-run=server -f presync.yaml")
+        assert pre_sync.stdout == "job.batch/gpuspec-validate created (server dry run)\n"
         for command in (*wanted[install + 1 : described], *wanted[:install], *wanted[described:]):
             done = typed(shipped, command)
             assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"

@@ -28,7 +28,8 @@ _FILES = {
     "SelectionTable": "table.yaml",
     "Kustomization": f"{_MINE}/kustomization.yaml",
 }
-_TABLES = {"claims": "claims.yaml"}
+_PRE_SYNC = "gpuspec-validate"
+_NAMED = {"claims": "claims.yaml", _PRE_SYNC: "presync.yaml"}
 _HISTORY = "nodes.events"
 
 TEXT = (REPOSITORY / "README.md").read_text()
@@ -43,6 +44,16 @@ def commands() -> list[str]:
 def documents() -> list[Any]:
     """Every block of YAML, read; parts of documents among them."""
     return [yaml.safe_load(body) for kind, body in _blocks() if kind == "yaml"]
+
+
+def pre_sync() -> dict[str, Any]:
+    """The Job that Argo CD is to run before it applies anything."""
+    (found,) = (
+        one
+        for one in documents()
+        if isinstance(one, dict) and (one.get("metadata") or {}).get("name") == _PRE_SYNC
+    )
+    return dict(found)
 
 
 def _blocks() -> list[tuple[str, str]]:
@@ -65,7 +76,7 @@ def write_files(folder: Path) -> None:
 
 def _file_of(document: dict[str, Any]) -> str:
     name = str((document.get("metadata") or {}).get("name"))
-    return _TABLES.get(name, _FILES[document["kind"]])
+    return _NAMED.get(name, _FILES[document["kind"]])
 
 
 def run(command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:

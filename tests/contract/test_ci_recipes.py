@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.builders import PFN_TABLE
 from tests.contract.kustomize import REPOSITORY
+from tests.contract.readme import pre_sync
 
 WRONG = """\
 apiVersion: v1
@@ -143,3 +145,33 @@ def test_what_a_caller_writes_is_no_part_of_the_script(
 
 def test_inputs_stand_nowhere_in_a_script() -> None:
     assert all("${{" not in step["run"] for step in ACTION["runs"]["steps"])
+
+
+def test_the_presync_hook_fetches_and_judges(
+    manifests: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Its containers' commands in their order, with a repository and a folder that are here."""
+    spec = pre_sync()["spec"]["template"]["spec"]
+    (fetch,), (judge,) = spec["initContainers"], spec["containers"]
+    git(manifests, "checkout", "--quiet", "-b", "main")
+    (manifests / "table.yaml").write_bytes(PFN_TABLE.read_bytes())
+    git(manifests, "add", "table.yaml")
+    (manifests / "manifests").mkdir()
+    git(manifests, "mv", "wrong.yaml", "manifests/wrong.yaml")
+    git(manifests, "commit", "--quiet", "--all", "--message=app")
+    folder = str(tmp_path_factory.mktemp("volume"))
+
+    def here(argument: str) -> str:
+        return argument.replace("/src/", f"{folder}/").replace(
+            "https://git.example/app.git", manifests.as_uri()
+        )
+
+    subprocess.run([*map(here, fetch["command"])], check=True, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "webhook", *map(here, judge["args"])],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert f"wrong.yaml:10:11: error GS104 {WHY}" in " ".join(done.stdout.split())

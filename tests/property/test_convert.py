@@ -241,6 +241,19 @@ def test_with_leave_it_gives_at_least_these_nodes(document: Json, random: Random
             assert admits(node, translated) or not admits(node, pod), (node, translated)
 
 
+@given(_TABLES, _RANDOM)
+def test_a_reason_hides_no_other(document: Json, random: Random) -> None:
+    pod, table = _pod(document, random), table_of(document)
+    note(json.dumps(pod))
+    free = propose(_view(pod), table)
+    bound = propose(_view({**pod, "spec": {**pod["spec"], "nodeName": "n"}}), table)
+    assert isinstance(bound, ByHand)
+    node, *others = bound.stays
+    assert node.path == ("spec", "nodeName")
+    assert others == (list(free.stays) if isinstance(free, ByHand) else [])
+    event("by hand anyway" if others else "by hand for its node alone")
+
+
 @given(_TABLES, placed_pods(), _RANDOM)
 def test_to_native_and_back_gives_the_same_nodes(document: Json, pod: Json, random: Random) -> None:
     table = table_of(document)

@@ -18,6 +18,7 @@ from tests.builders import (
     pfn_table,
 )
 from webhook.admission.reasons import Reason
+from webhook.admission.translate import Verdict
 from webhook.pods import daemon_set_of, demand_of, is_mirror, read
 from webhook.shapes import SIDES
 from webhook.snapshot import Snapshot
@@ -211,6 +212,16 @@ def test_what_is_nearly_a_key_is_worth_a_warning(beside: dict[str, object]) -> N
     pod = make_pod().container("main", {"preferred.jp/gpu_any": 1, "x/gpu_any": 1}, **beside)
 
     assert warned(pod, pfn()) == [
+        'did you mean preferred.jp/gpu-any? preferred.jp/gpu_any is no spec: container "main"'
+    ]
+
+
+@pytest.mark.rule("G4", "R8")
+def test_what_is_nearly_a_key_is_told_beside_a_denial() -> None:
+    result = outcome(make_pod().container("main", {"preferred.jp/gpu_any": 1}, a999=1), pfn())
+
+    assert result.verdict is Verdict.DENIED
+    assert [warning.text() for warning in result.warnings] == [
         'did you mean preferred.jp/gpu-any? preferred.jp/gpu_any is no spec: container "main"'
     ]
 

@@ -120,7 +120,8 @@ def translate(pod: object, context: Context, snapshot: Snapshot) -> Outcome:
         reason=reason,
         edits=mutation.edits,
         problems=mutation.problems,
-        warnings=mutation.warnings,
+        # What else a denied Pod's author has to mend is told at once.
+        warnings=mutation.warnings or tuple(request.warnings),
         request=request,
         choice=choice,
         resolution=mutation.resolution,

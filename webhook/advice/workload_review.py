@@ -29,6 +29,9 @@ Json = dict[str, Any]
 
 _REFUSED = "its Pods will be refused: "
 
+# More templates than any workload has; without a bound one object would hold up everybody's.
+_MOST_JUDGED = 100
+
 
 @dataclass(frozen=True, slots=True)
 class _Judgement:
@@ -60,8 +63,8 @@ def decide_workload(document: object, snapshot: Snapshot, *, denies: bool = Fals
     is_denied = denies and judgement.is_new and not _ends(workload)
     name = text_of(mapping(mapping(workload).get("metadata")).get("name"))
     if is_denied:
-        lines = [problem.text() for problem in judgement.problems]
-        message = messages.bounded([f"{_REFUSED}".rstrip(), *lines], MAX_MESSAGE_BYTES)
+        first, *others = (problem.text() for problem in judgement.problems)
+        message = messages.bounded([f"{_REFUSED}{first}", *others], MAX_MESSAGE_BYTES)
         answer = denied(uid, message, messages.warnings(judgement.warnings))
     else:
         told = [*map(_as_warning, judgement.problems), *judgement.warnings]
@@ -85,23 +88,26 @@ def _judge(request: Json, workload: object, snapshot: Snapshot) -> _Judgement:
         raise bad_request("request.object is no object; send the workload")
     if not _mentions(workload, snapshot.table.domain):
         return _Judgement(Reason.GOOD_WORKLOAD)
-    found = list(views(workload))
-    if [view.pod for view in found] == [view.pod for view in views(request.get("oldObject"))]:
+    found, former = list(views(workload)), list(views(request.get("oldObject")))
+    if [view.pod for view in found] == [view.pod for view in former]:
         # Whoever scales or labels it was told when the template was written.
         return _Judgement(Reason.OTHER_OPERATION)
-    outcomes = [_outcome(view, snapshot) for view in found]
+    outcomes = [_outcome(view, snapshot) for view in found[:_MOST_JUDGED]]
     problems = [one for outcome in outcomes for one in outcome.problems]
     warnings = [one for outcome in outcomes for one in outcome.warnings]
     warnings += _strays(workload, found, snapshot)
+    if len(found) > _MOST_JUDGED:
+        text = f"only the first {_MOST_JUDGED} of its {len(found)} kinds of Pods were judged"
+        warnings.append(Problem(text, level=Level.WARNING))
     reason = reason_of_rule(problems[0].rule) if problems else Reason.GOOD_WORKLOAD
-    former = _problems(request.get("oldObject"), snapshot) if problems else frozenset()
-    is_new = any((one.rule, one.message) not in former for one in problems)
+    known = _problems(former, snapshot) if problems else frozenset()
+    is_new = any((one.rule, one.message) not in known for one in problems)
     return _Judgement(reason, problems, warnings, is_new)
 
 
-def _problems(workload: object, snapshot: Snapshot) -> frozenset[tuple[str, str]]:
+def _problems(former: Sequence[View], snapshot: Snapshot) -> frozenset[tuple[str, str]]:
     """Return what was wrong with a workload as it was: that is no reason to refuse a change."""
-    outcomes = (_outcome(view, snapshot) for view in views(workload))
+    outcomes = (_outcome(view, snapshot) for view in former[:_MOST_JUDGED])
     return frozenset((one.rule, one.message) for outcome in outcomes for one in outcome.problems)
 
 

@@ -18,13 +18,13 @@ from webhook.advice.convert import telling
 from webhook.advice.convert.native import native_edits
 from webhook.advice.convert.proposal import ByHand, Proposal, propose
 from webhook.advice.convert.rewriting import Rewritten, Wanted, rewritten
-from webhook.advice.convert.sight import Stay, in_document
+from webhook.advice.convert.sight import in_document
 from webhook.advice.findings.views import View, objects, views
 from webhook.cli import SETTINGS
 from webhook.cli.basis import Basis, basis_of, basis_options
-from webhook.cli.edited_files import TextFile
+from webhook.cli.edited_files import TextFile, each
 from webhook.cli.explanation import difference, explained
-from webhook.cli.inputs import UnreadableError, priority_options, refuse_second_reading, shown
+from webhook.cli.inputs import UnreadableError, priority_options, refuse_second_reading
 from webhook.cli.outputs import json_text, report, styled, yaml_text
 from webhook.inventory.facts import mapping
 from webhook.jsonpatch import write
@@ -114,22 +114,33 @@ def convert(
         click.echo(f"note: {basis.note}", err=True)
     known = Context(priority_class=priority_class, priority=priority)
     # Nothing is written before everything could be read.
-    read = [TextFile.read(name) for name in names]
-    done = [_Conversion(file, basis, known, to_native=to_native, widen=widen) for file in read]
+    read = each(TextFile.read, names)
+    done = each(
+        lambda file: _Conversion(file, basis, known, to_native=to_native, widen=widen), read
+    )
     if output == "yaml":
         click.echo(_joined([one.text for one in done]), nl=False)
-    for one in done:
-        if output == "diff":
-            _show(one, in_place=in_place)
+    elif in_place:
+        each(_write, done)
+    else:
+        for one in done:
+            _show(one)
     ctx.exit(1 if any(one.leaves_some for one in done) else 0)
 
 
-def _show(one: _Conversion, *, in_place: bool) -> None:
-    if one.text == one.file.survey.text:
-        return
-    if in_place:
+def _write(one: _Conversion) -> None:
+    """Change a file, and say so.
+
+    Raises:
+        UnreadableError: It cannot be written.
+    """
+    if one.text != one.file.survey.text:
         one.file.replace(one.text)
-        click.echo(f"changed: {one.file.name}", err=True)
+        click.echo(f"changed: {one.file.called}", err=True)
+
+
+def _show(one: _Conversion) -> None:
+    if one.text == one.file.survey.text:
         return
     for line in one.file.diff(one.text):
         colour = {"-": "red", "+": "green"}.get(line[:1])
@@ -177,7 +188,7 @@ class _Conversion:
         self._widen = widen
         plan = self._to_native if to_native else self._to_spec
         found = [
-            plan(number, view, f"{shown(file.name)}:{document.position(view.object)[0]}")
+            plan(number, view, f"{file.called}:{document.position(view.object)[0]}")
             for number, document in enumerate(file.survey.documents)
             for view in views(document.value)
         ]
@@ -212,7 +223,7 @@ class _Conversion:
         if isinstance(found, Proposal):
             told = list(telling.of_proposal(view, place, found))
             return _Plan(view, place, Wanted(document, tuple(in_document(view, found.edits))), told)
-        return [] if found is None else self._left(view, place, found.stays)
+        return [] if found is None else self._left(view, place, found)
 
     def _to_native(self, document: int, view: View, place: str) -> _Plan | list[str]:
         """Return how a Pod is to change, or what is told of one that is not."""
@@ -233,8 +244,8 @@ class _Conversion:
         if text := difference(explanation):
             click.echo(f"note: {one_line(f'{where}: {text}')}", err=True)
         edits = native_edits(view, outcome)
-        if isinstance(edits, Stay):
-            return self._left(view, place, (edits,))
+        if isinstance(edits, ByHand):
+            return self._left(view, place, edits)
         needed = wanted(write(view.pod, outcome.edits).after)
         return _Plan(
             view,
@@ -244,9 +255,9 @@ class _Conversion:
             [template(name, spec, namespace) for name, spec in needed.items()],
         )
 
-    def _left(self, view: View, place: str, stays: tuple[Stay, ...]) -> list[str]:
-        self.leaves_some |= not all(one.is_right for one in stays)
-        return list(telling.of_hand(view, place, ByHand(stays)))
+    def _left(self, view: View, place: str, found: ByHand) -> list[str]:
+        self.leaves_some |= not all(one.is_right for one in found.stays)
+        return list(telling.of_hand(view, place, found))
 
 
 def _tell(lines: Iterable[str]) -> None:
@@ -273,7 +284,7 @@ def _with_templates(made: Rewritten, templates: Sequence[Json], file: TextFile) 
         text = yaml_text(new) + ("" if made.text.startswith("---") else "---\n") + made.text
     values = [document.value for document in survey_manifests(text).documents]
     if json.dumps(values) != json.dumps([*new, *made.values]):
-        raise UnreadableError(f"{shown(file.name)}: templates of claims cannot be put before it")
+        raise UnreadableError(f"{file.called}: templates of claims cannot be put before it")
     return text
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import errno
 import os
 import re
+import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from selection_spec.documents import Survey, survey_manifests
 from selection_spec.errors import DocumentError
-from webhook.cli.inputs import UnreadableError, read_bytes, shown, unreadable
+from webhook.cli.inputs import UnreadableError, called, read_bytes, unreadable
 
 _ENCODINGS = {
     codecs.BOM_UTF8: "utf-8",
@@ -22,6 +25,10 @@ _ENCODINGS = {
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
 _NO_NEWLINE = "\\ No newline at end of file\n"
+_ANY_WRITER = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
+_File = TypeVar("_File")
+_Done = TypeVar("_Done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,11 @@ class TextFile:
     survey: Survey
     mark: bytes
 
+    @property
+    def called(self) -> str:
+        """What messages call it: a name that forges no lines and that no terminal obeys."""
+        return called(self.name)
+
     @classmethod
     def read(cls, name: str) -> TextFile:
         """Read a file.
@@ -53,18 +65,17 @@ class TextFile:
         mark = next((one for one in _ENCODINGS if raw.startswith(one)), b"")
         found = cls(name, survey, mark)
         if found._bytes(survey.text) != raw:
-            raise UnreadableError(f"{shown(name)}: holds bytes that are no characters")
+            raise UnreadableError(f"{found.called}: holds bytes that are no characters")
         return found
 
     def diff(self, text: str) -> Iterator[str]:
         """Yield the lines of a unified diff to another text, each with its end."""
-        name = shown(self.name)
         before, after = (_lines(one) for one in (self.survey.text, text))
-        for line in difflib.unified_diff(before, after, name, name):
+        for line in difflib.unified_diff(before, after, self.called, self.called):
             yield line if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}"
 
     def replace(self, text: str) -> None:
-        """Put a text in the file's place, wholly or not at all; its mode stays.
+        """Put a text in the file's place, as ``replace_file`` does.
 
         Raises:
             UnreadableError: It cannot be written.
@@ -72,31 +83,82 @@ class TextFile:
         try:
             replace_file(Path(self.name), self._bytes(text))
         except OSError as error:
-            raise UnreadableError(f"{self.name}: {error.strerror or error}") from None
+            raise UnreadableError(f"{self.called}: {error.strerror or error}") from None
 
     def _bytes(self, text: str) -> bytes:
         encoding = _ENCODINGS.get(self.mark, "utf-8")
         return self.mark + text.encode(encoding, "surrogatepass")
 
 
-def replace_file(file: Path, raw: bytes) -> None:
-    """Put bytes in a file's place, wholly or not at all; its mode stays, and a link stays one.
+def each(do: Callable[[_File], _Done], files: Iterable[_File]) -> list[_Done]:
+    """Do something with every file, and only then tell of all of those with which it failed.
 
     Raises:
-        OSError: It cannot be written.
+        UnreadableError: It failed with some; all their problems, in the order of the files.
+    """
+    done: list[_Done] = []
+    problems: list[str] = []
+    for file in files:
+        try:
+            done.append(do(file))
+        except UnreadableError as error:
+            problems.append(error.message)
+    if problems:
+        raise UnreadableError("\n".join(problems))
+    return done
+
+
+def replace_file(file: Path, raw: bytes) -> None:
+    """Put bytes in a file's place, wholly or not at all.
+
+    Its mode stays, its owner and group as far as this user may set them, and a link stays one.
+
+    Raises:
+        OSError: It cannot be written; ``strerror`` says why, and what to do where it is refused
+            here: the file has several hard links, is read-only, or is no regular file.
     """
     target = Path(os.path.realpath(file))
-    mode = target.stat().st_mode
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    before = file.stat()
+    if obstacle := _obstacle(target, before):
+        raise PermissionError(errno.EPERM, obstacle)
+    # Not named after the file, whose name may be as long as names can be.
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".gpuspec-")
     try:
         with os.fdopen(handle, "wb") as made:
             made.write(raw)
-        Path(name).chmod(mode & 0o7777)
+        _give_to_owner(name, before)
+        # After the owner: to change that takes some bits of the mode away.
+        Path(name).chmod(stat.S_IMODE(before.st_mode))
         Path(name).replace(target)
     except BaseException:
         with suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def _obstacle(target: Path, before: os.stat_result) -> str:
+    """Say why a file must not be replaced, and what to do instead; "" where it may be."""
+    if not stat.S_ISREG(before.st_mode):
+        return "is no regular file, so nothing can take its place: change a copy of it"
+    if before.st_nlink > 1:
+        return (
+            f"has {before.st_nlink} hard links, which rewriting would break: edit it by hand or "
+            "copy it first"
+        )
+    # Root may write to everything; a file without any such bit is not meant to be changed.
+    if not before.st_mode & _ANY_WRITER or not os.access(target, os.W_OK):
+        return "is read-only: allow writing (chmod u+w) or change a copy of it"
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        return "is replaced as a whole, and its folder is read-only: change a copy of it elsewhere"
+    return ""
+
+
+def _give_to_owner(name: str, before: os.stat_result) -> None:
+    # Only root gives files away; others may still give them to a group of theirs.
+    for owner in (before.st_uid, -1):
+        with suppress(OSError):
+            os.chown(name, owner, before.st_gid)
+            return
 
 
 def _lines(text: str) -> list[str]:

@@ -17,11 +17,11 @@ from webhook.cli.basis import Basis, basis_of, basis_options
 from webhook.cli.explanation import Explanation, as_json, difference, explained
 from webhook.cli.explanation_text import as_text
 from webhook.cli.inputs import (
+    called,
     kueue_option,
     priority_options,
     read_manifests,
     refuse_second_reading,
-    shown,
     warn_of_strays,
 )
 from webhook.cli.outputs import json_text, output_option, styled, yaml_text
@@ -124,12 +124,12 @@ def _of_manifest(
     """Yield every Pod template of a manifest; a DaemonSet's as its Pods would be judged (N8)."""
     documents = read_manifests(file)
     basis = basis.beside(documents)
-    warn_of_strays(documents, basis.snapshot.table.domain)
+    warn_of_strays(documents, basis.snapshot.table)
     templates = [
         (one.value, template) for one in documents for template in pod_templates(one.value)
     ]
     if not templates:
-        click.echo(f"note: {shown(file)} holds no Pod and no Pod template", err=True)
+        click.echo(f"note: {called(file)} holds no Pod and no Pod template", err=True)
     for document, template in templates:
         name = template.owner.partition("/")[2]
         context = replace(

@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 import click
 
 from selection_spec.documents import Document, field_path, load_manifests
-from selection_spec.errors import DocumentError, GpuspecError, Problem
-from selection_spec.grammar import is_ours
+from selection_spec.errors import DocumentError, GpuspecError, Level, Problem
 from selection_spec.table import Table, builtin_table, load_table
 from webhook.admission.messages import one_line
-from webhook.workloads import stray_keys
+from webhook.advice.findings.strays import strays
+from webhook.advice.findings.views import views
+from webhook.advice.formats.escapes import visible
 
 # More than anybody mends in one go; a binary file by mistake has thousands.
 _SHOWN_PROBLEMS = 50
@@ -93,15 +94,13 @@ def read_manifests(file: str) -> tuple[Document, ...]:
     return documents
 
 
-def warn_of_strays(documents: tuple[Document, ...], domain: str) -> None:
+def warn_of_strays(documents: tuple[Document, ...], table: Table) -> None:
     """Point out keys of ours that stand where they do nothing (A8)."""
-    prefix = f"{domain}/"
     for document in documents:
-        for path, key in stray_keys(
-            document.value, lambda key: key.startswith(prefix) and is_ours(key[len(prefix) :])
-        ):
-            text = f"{key} does nothing here; put it under a container's resources.limits"
-            click.echo(one_line(f"warning: {field_path(path)}: {text}"), err=True)
+        for spot in strays(document.value, list(views(document.value)), table):
+            if spot.rule.level is not Level.NOTE:
+                text = f"warning: {field_path(spot.path)}: {spot.message}; {spot.hint}"
+                click.echo(one_line(text), err=True)
 
 
 def _refuse_others_than_objects(documents: tuple[Document, ...]) -> None:
@@ -131,7 +130,7 @@ def read_bytes(file: str) -> bytes:
     try:
         return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
-        raise UnreadableError(f"{shown(file)}: {error.strerror or error}") from None
+        raise UnreadableError(f"{called(file)}: {error.strerror or error}") from None
 
 
 def shown(file: str) -> str:
@@ -139,9 +138,15 @@ def shown(file: str) -> str:
     return "<stdin>" if file == "-" else file
 
 
+def called(file: str) -> str:
+    """Return how errors call a file: a name that forges no lines and that no terminal obeys."""
+    return visible(shown(file))
+
+
 def unreadable(file: str, error: GpuspecError) -> UnreadableError:
     """Return an error's problems as what ends the command: a line each, not too many."""
-    lines = [one.located(shown(file)) for one in error.problems]
+    # Paths are made of keys, which may hold anything.
+    lines = [visible(one.located(shown(file))) for one in error.problems]
     more = len(lines) - _SHOWN_PROBLEMS
-    rest = [f"{shown(file)}: and {more} more problems"] if more > 0 else []
+    rest = [f"{called(file)}: and {more} more problems"] if more > 0 else []
     return UnreadableError("\n".join([*lines[:_SHOWN_PROBLEMS], *rest]))

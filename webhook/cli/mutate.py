@@ -87,7 +87,7 @@ def mutate(
         click.echo(f"note: {basis.note}", err=True)
     documents = read_manifests(filename)
     basis = basis.beside(documents)
-    warn_of_strays(documents, basis.snapshot.table.domain)
+    warn_of_strays(documents, basis.snapshot.table)
     known = Context(priority_class=priority_class, priority=priority, kueue=kueue)
     patches = [_translate(document, basis, known) for document in documents]
     if any(patch is None for patch in patches):

@@ -15,6 +15,7 @@ import yaml
 from selection_spec.documents.scalars import ScalarError, scalar_value
 from selection_spec.errors import Problem
 from webhook.admission.messages import one_line
+from webhook.advice.formats.escapes import visible
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -93,17 +94,8 @@ def cel_lines(expression: str, indent: str) -> Iterator[str]:
             if line != indent and len(line) + 1 + len(word) > _WIDTH:
                 yield line
                 line = indent
-            line += _visible(word) if line == indent else f" {_visible(word)}"
+            line += visible(word) if line == indent else f" {visible(word)}"
         yield line
-
-
-def _visible(text: str) -> str:
-    """Escape what a terminal would obey or not show."""
-    if text.isprintable():
-        return text
-    return "".join(
-        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
-    )
 
 
 def styled(text: str, **style: Any) -> str:  # noqa: ANN401 - click's own arguments

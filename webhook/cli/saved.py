@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 import orjson
 
-from webhook.cli.inputs import UnreadableError, read_bytes, shown
+from webhook.cli.inputs import UnreadableError, called, read_bytes
 
 Json = dict[str, Any]
 
@@ -34,21 +34,21 @@ def saved_items(file: str, kind: str) -> list[Json]:
     """
     text = read_bytes(file)
     if len(text) > _LARGE_BYTES and sys.stderr.isatty():
-        click.echo(f"Reading {shown(file)} ({len(text) >> 20:,} MiB) …", err=True)
+        click.echo(f"Reading {called(file)} ({len(text) >> 20:,} MiB) …", err=True)
     how = f"save them with: kubectl get {kind.lower()}s {'-A ' * (kind in _NAMESPACED)}-o json"
     try:
         document = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise UnreadableError(f"{shown(file)}: is no JSON ({error}); {how}") from None
+        raise UnreadableError(f"{called(file)}: is no JSON ({error}); {how}") from None
     items = document.get("items", [document]) if isinstance(document, dict) else document
     if not isinstance(items, list):
-        raise UnreadableError(f"{shown(file)}: is no list of {kind}s; {how}")
+        raise UnreadableError(f"{called(file)}: is no list of {kind}s; {how}")
     for number, item in enumerate(items):
         # The items of a NodeList, as the API server sends it, do not say what they are.
         found = item.get("kind", kind) if isinstance(item, dict) else type(item).__name__
         if found != kind:
             raise UnreadableError(
-                f"{shown(file)}: item {number} is of kind {found}, not {kind}; {how}"
+                f"{called(file)}: item {number} is of kind {found}, not {kind}; {how}"
             )
     return items
 

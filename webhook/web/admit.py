@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import Executor
 from time import perf_counter
 
 import orjson
@@ -40,10 +41,11 @@ class Admit:
     Args:
         decide: What answers a review. It may raise ``RefusedError`` where it cannot.
         state: Where to count and log.
-        aside: Whether to decide in a thread, because it takes long enough to keep others waiting.
+        aside: Where to decide what may take long enough to keep others waiting; None decides at
+            once.
     """
 
-    def __init__(self, decide: Decide, state: WebState, *, aside: bool = False) -> None:
+    def __init__(self, decide: Decide, state: WebState, *, aside: Executor | None = None) -> None:
         self._decide = decide
         self._state = state
         self._aside = aside
@@ -53,8 +55,9 @@ class Admit:
         started = perf_counter()
         try:
             body = await self._state.bodies.read(scope, receive)
-            if self._aside:
-                payload = await asyncio.to_thread(self._answer, body, started)
+            if self._aside is not None:
+                loop = asyncio.get_running_loop()
+                payload = await loop.run_in_executor(self._aside, self._answer, body, started)
             else:
                 payload = self._answer(body, started)
             status = 200

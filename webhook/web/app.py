@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from fastapi import FastAPI, Request, Response
@@ -49,13 +50,17 @@ def create_app(
         openapi_url=None,
         redirect_slashes=False,  # a client that is redirected sends its review twice
     )
+    # A workload of a hundred templates and a table of a thousand rows take long enough for Pods to
+    # notice; and neither kind is to wait for the other.
+    workloads = ThreadPoolExecutor(1, thread_name_prefix="workloads")
+    tables = ThreadPoolExecutor(1, thread_name_prefix="tables")
+    strictly = _by_live_table(_decide_workload_strictly, state)
     lanes = {
         "/mutate": Admit(_by_live_table(decide, state), state),
         "/mutate/kueue": Admit(_by_live_table(_decide_queued, state), state),
-        "/warn": Admit(_by_live_table(decide_workload, state), state),
-        "/warn/deny": Admit(_by_live_table(_decide_workload_strictly, state), state),
-        # A table of a thousand rows takes long enough to check for Pods to notice.
-        "/validate": Admit(partial(decide_table, in_use=table_in_use), state, aside=True),
+        "/warn": Admit(_by_live_table(decide_workload, state), state, aside=workloads),
+        "/warn/deny": Admit(strictly, state, aside=workloads),
+        "/validate": Admit(partial(decide_table, in_use=table_in_use), state, aside=tables),
     }
     for path, lane in lanes.items():
         app.router.routes.append(Route(path, lane, methods=["POST"]))

@@ -54,10 +54,47 @@ def test_where_that_is_wanted_it_is_refused_with_every_reason() -> None:
     wrong["spec"]["template"]["spec"]["containers"].append(second)
     told = answer(review(wrong), denies=True)
     assert told["allowed"] is False
-    head, *lines = told["status"]["message"].splitlines()
-    assert head == "its Pods will be refused:"
-    assert any(line.startswith(WHY) for line in lines)
-    assert any("upper-case" in line for line in lines)
+    first, second = told["status"]["message"].splitlines()
+    assert first.startswith('its Pods will be refused: container "side": preferred.jp/gpu-A30 has')
+    assert second.startswith(WHY)
+
+
+@pytest.mark.rule("R4")
+def test_a_reason_that_is_too_long_is_cut_and_not_left_out() -> None:
+    wrong = workload()
+    (container,) = wrong["spec"]["template"]["spec"]["containers"]
+    container["resources"]["limits"] = {f"preferred.jp/gpu-{'A' * 2000}": "1", WRONG: "1"}
+    message = answer(review(wrong), denies=True)["status"]["message"]
+    first, second = message.splitlines()
+    assert first.startswith('its Pods will be refused: container "main": preferred.jp/gpu-AAA')
+    assert (first[-1], second) == ("…", "… and 1 more")
+    assert len(message.encode()) <= 1000
+
+
+@pytest.mark.rule("R8")
+def test_what_is_nearly_a_key_is_told_beside_what_is_refused() -> None:
+    wrong = workload()
+    (container,) = wrong["spec"]["template"]["spec"]["containers"]
+    container["resources"]["limits"] |= {"preferred.jp/a100-80gb": "1"}
+    told = answer(review(wrong), denies=True)
+    assert told["warnings"] == [
+        (
+            "did you mean preferred.jp/gpu-a100-80gb? preferred.jp/a100-80gb is no spec: "
+            'container "main"'
+        )
+    ]
+
+
+def test_one_object_with_very_many_templates_is_judged_in_part() -> None:
+    template = workload()["spec"]["template"]
+    many = {"kind": "Fleet", "metadata": {"name": "x"}, "spec": {"parts": [template] * 1234}}
+    warnings = answer(review(many))["warnings"]
+    assert "only the first 100 of its 1234 kinds of Pods were judged" in warnings
+
+
+def test_what_a_controller_tells_of_an_object_is_not_judged() -> None:
+    told = {**workload(RIGHT), "status": {"stored": workload()["spec"]["template"]}}
+    assert answer(review(told)) == {"uid": "u", "allowed": True}
 
 
 @pytest.mark.parametrize("denies", [False, True])

@@ -164,6 +164,80 @@ def test_a_file_that_cannot_be_written_is_named(
     assert sorted(one.name for one in folder.iterdir()) == ["job.yaml", "small.yaml"]
 
 
+def test_what_cannot_be_read_is_told_of_all_files(folder: Path) -> None:
+    (folder / "bad.yaml").write_text("a: [\n")
+    (folder / "bytes.yaml").write_bytes(b"# \xff\n")
+    result = _ok(on_table("convert", "none.yaml", "bad.yaml", "job.yaml", "bytes.yaml"), 2)
+
+    none, bad, no_text = result.stderr.splitlines()
+    assert none == "none.yaml: No such file or directory"
+    assert bad.startswith("bad.yaml:2:1: ")
+    assert no_text == "bytes.yaml: holds bytes that are no characters"
+    assert result.stdout == ""
+
+
+def test_what_cannot_be_written_is_told_of_all_files_and_the_others_are_written(
+    folder: Path,
+) -> None:
+    for name in ("linked.yaml", "locked.yaml"):
+        (folder / name).write_text(JOB)
+    (folder / "other.yaml").hardlink_to(folder / "linked.yaml")
+    (folder / "locked.yaml").chmod(0o444)
+    files = ("linked.yaml", "locked.yaml", "job.yaml", "small.yaml")
+    result = _ok(on_table("convert", *files, "--write"), 2)
+
+    assert result.stderr.endswith(
+        "changed: job.yaml\n"
+        "linked.yaml: has 2 hard links, which rewriting would break: edit it by hand or copy it "
+        "first\n"
+        "locked.yaml: is read-only: allow writing (chmod u+w) or change a copy of it\n"
+    )
+    assert (folder / "job.yaml").read_text() == CONVERTED
+    assert (folder / "linked.yaml").read_text() == (folder / "locked.yaml").read_text() == JOB
+    assert _ok(on_table("convert", "linked.yaml")).stdout
+
+
+FORGED = "a.yaml\nchanged: b\x1b[31m.yaml"
+SEEN = r"a.yaml\nchanged: b\x1b[31m.yaml"
+
+
+def test_a_name_forges_no_lines(folder: Path) -> None:
+    file = folder / FORGED
+    file.write_text(JOB)
+    shown = _ok(on_table("convert", FORGED))
+    native = _ok(on_table("convert", "--to-native", FORGED))
+    written = _ok(on_table("convert", FORGED, "--write"))
+    file.write_text(CONVERTED.replace("a100", "h100"))
+    refused = _ok(on_table("convert", "--to-native", FORGED), 1)
+
+    assert shown.stdout.startswith(f"--- {SEEN}\n+++ {SEEN}\n@@")
+    assert shown.stderr.startswith(f"{SEEN}:2: Job/train: preferred.jp/gpu-a100-80gb")
+    assert (native.stdout, native.stderr) == ("", "")
+    assert written.stderr.splitlines()[-1] == f"changed: {SEEN}"
+    assert refused.stderr.startswith(f"error: {SEEN}:2: Job/train")
+    for one in (shown, written, refused):
+        assert "\x1b" not in one.output
+
+
+UNREADABLE = {
+    "not there": None,
+    "no YAML": b"a: [\n",
+    "no text": b"# \xff\n",
+    "a key that is no better": b'"a\\e[31m\\nchanged: b": {c: !!int "x"}\n',
+}
+
+
+@pytest.mark.parametrize("raw", UNREADABLE.values(), ids=UNREADABLE)
+def test_a_name_forges_no_errors(raw: bytes | None, folder: Path) -> None:
+    if raw is not None:
+        (folder / FORGED).write_bytes(raw)
+    result = _ok(on_table("convert", FORGED), 2)
+
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"{SEEN}:")
+    assert line.isprintable()
+
+
 @pytest.mark.usefixtures("folder")
 def test_what_stays_by_hand_makes_the_status() -> None:
     result = _ok(on_table("convert", "job.yaml", "small.yaml", "--priority", "0"), 1)
@@ -281,6 +355,12 @@ def test_what_an_anchor_shares_stays_and_is_explained() -> None:
 
 # --- To native
 
+RESERVED = """\
+  also   a toleration of gpuspec.preferred.jp/reserved (a100-80gb), the taint of
+         nodes that gpuspec keeps for Pods that name their row; it does nothing
+         where no node has it
+"""
+
 
 def test_to_native_and_back() -> None:
     native = _ok(on_table("convert", "--to-native", "-", "-o", "yaml", stdin=CONVERTED))
@@ -290,7 +370,7 @@ def test_to_native_and_back() -> None:
     assert "nvidia.com/gpu: 2  # both\n" in native.stdout
     assert "gpuspec.preferred.jp/spec" not in native.stdout
     assert native.stderr == (
-        "<stdin>:2: Job/train: without preferred.jp/gpu-a100-80gb\n  rows   a100-80gb\n"
+        "<stdin>:2: Job/train: without preferred.jp/gpu-a100-80gb\n  rows   a100-80gb\n" + RESERVED
     )
     assert back.stdout == CONVERTED
 
@@ -329,6 +409,21 @@ def test_an_unknown_priority_is_told() -> None:
     result = _ok(on_table("convert", "--to-native", "-", stdin=text))
 
     assert "note: <stdin>:2: Job/train: its priority is not known" in result.stderr
+
+
+@pytest.mark.rule("N9")
+def test_a_toleration_of_the_reserve_taint_is_told_where_one_is_added() -> None:
+    named = _ok(on_table("convert", "--to-native", "-", stdin=CONVERTED))
+    unnamed = CONVERTED.replace("gpu-a100-80gb", "gpu-any")
+    there = CONVERTED.replace(
+        "      containers:\n",
+        "      tolerations: [{key: gpuspec.preferred.jp/reserved, operator: Exists}]\n"
+        "      containers:\n",
+    )
+
+    assert named.stderr.endswith(RESERVED)
+    for text in (unnamed, there):
+        assert "reserved" not in _ok(on_table("convert", "--to-native", "-", stdin=text)).stderr
 
 
 def test_a_denial_is_told_in_admissions_words() -> None:

@@ -443,8 +443,15 @@ def test_keys_where_they_do_nothing_are_pointed_out(verb: str) -> None:
     text = "\n---\n".join(json.dumps(one) for one in (pod.spec(priority=0).build(), claim))
     result = on_table(verb, "-f", "-", stdin=text)
     assert result.exit_code == 0
-    does_nothing = "does nothing here; put it under a container's resources.limits"
+    mended = "put it under a container's resources.limits"
+    overhead, request = "preferred.jp/gpu-a30", "preferred.jp/gpu-any"
     assert result.stderr.splitlines() == [
-        f"warning: spec.overhead: preferred.jp/gpu-a30 {does_nothing}",
-        f"warning: spec.resources.requests: preferred.jp/gpu-any {does_nothing}",
+        (
+            f'warning: spec.overhead["{overhead}"]: {overhead} does nothing here: an overhead is '
+            f"what a runtime takes beside the containers; {mended}"
+        ),
+        (
+            f'warning: spec.resources.requests["{request}"]: {request} does nothing here: only the '
+            f"resources of a Pod's containers ask for devices; {mended}"
+        ),
     ]

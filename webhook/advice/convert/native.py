@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from webhook.admission.translate import Outcome
+from webhook.advice.convert.proposal import ByHand
 from webhook.advice.convert.sight import Sight, Stay, elsewhere
-from webhook.jsonpatch import Edit, Put
+from webhook.jsonpatch import Edit, Extend, Put
 from webhook.pods import Ask
+from webhook.terms import RESERVED_TAINT
 
 # Their Pods have no field of their own that would choose nodes.
 _WITHOUT_PLACES: Final = ("tekton.dev", "sparkoperator.k8s.io")
 
 
-def native_edits(view: Sight, outcome: Outcome) -> tuple[Edit, ...] | Stay:
+def native_edits(view: Sight, outcome: Outcome) -> tuple[Edit, ...] | ByHand:
     """Return what admission would do to a Pod, less its marks; or why a text cannot have that.
 
     Args:
@@ -22,12 +24,29 @@ def native_edits(view: Sight, outcome: Outcome) -> tuple[Edit, ...] | Stay:
         outcome: What becomes of it; it is patched.
     """
     if str(view.item.get("apiVersion")).rpartition("/")[0] in _WITHOUT_PLACES:
-        return Stay(("spec",), f"{view.kind} has no field that chooses nodes for a Pod of its own")
+        why = f"{view.kind} has no field that chooses nodes for a Pod of its own"
+        return ByHand((Stay(("spec",), why),))
     asks = outcome.request.asks if outcome.request is not None else ()
     edits = tuple(
         _as_written(edit, view, asks) for edit in outcome.edits if edit.path[0] != "metadata"
     )
-    return elsewhere(view, edits) or edits
+    stays = elsewhere(view, edits)
+    return ByHand(stays) if stays else edits
+
+
+def reserve_tolerated(outcome: Outcome) -> tuple[str, ...]:
+    """Return the ids of the rows whose reserve taint a Pod comes to tolerate (N9)."""
+    added = (
+        value
+        for edit in outcome.edits
+        if isinstance(edit, Extend) and edit.path == ("spec", "tolerations")
+        for value in edit.values
+    )
+    return tuple(
+        str(one["value"])
+        for one in added
+        if isinstance(one, dict) and one.get("key") == RESERVED_TAINT
+    )
 
 
 def _as_written(edit: Edit, view: Sight, asks: Sequence[Ask]) -> Edit:

@@ -6,11 +6,12 @@ policy that it may have, and the rows that it would get are compared with those 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from selection_spec.denial import few
 from selection_spec.grammar import Spec
+from selection_spec.labels import Toleration
 from selection_spec.rows import Row
 from selection_spec.table import Table
 from webhook.admission.translate import Context, Outcome, translate
@@ -25,7 +26,7 @@ from webhook.advice.convert.trial import (
     specs_of,
     why_none,
 )
-from webhook.jsonpatch import Drop, Edit, Path, Put, write
+from webhook.jsonpatch import Drop, Edit, Extend, Path, Put, write
 from webhook.snapshot import Snapshot
 
 _ANY_POD = Context(is_template=True)
@@ -97,18 +98,19 @@ def propose(
         return None
     if isinstance(hand, tuple):
         return ByHand(hand)
-    search = _Search(view, hand, Snapshot(table), known)
-    found = search.exactly() if not widen else search.widened()
-    if isinstance(found, Proposal) and (stay := elsewhere(view, found.edits)):
-        return ByHand((stay,))
-    return found
+    if not hand.admitted and not widen:
+        hand = _tolerant(hand)
+    search = _Search(hand, Snapshot(table), known)
+    found = search.widened() if widen else search.exactly()
+    besides = elsewhere(view, found.edits) if isinstance(found, Proposal) else found.stays
+    return ByHand((*hand.stays, *besides)) if hand.stays or besides else found
 
 
 class _Search:
     """Looks for the spec of one Pod."""
 
-    def __init__(self, view: Sight, hand: HandWritten, snapshot: Snapshot, known: Context) -> None:
-        self._pod: Json = view.pod
+    def __init__(self, hand: HandWritten, snapshot: Snapshot, known: Context) -> None:
+        self._pod: Json = hand.pod
         self._hand = hand
         self._snapshot = snapshot
         self._table = snapshot.table
@@ -117,15 +119,13 @@ class _Search:
     def exactly(self) -> Proposal | ByHand:
         """Return the spec whose rows are those that the Pod means, no more and no less."""
         rows = self._hand.admitted
-        if not rows:
-            return ByHand((self._untolerated(),))
         wanted = frozenset(row.id for row in rows)
         trials = []
         for spec in specs_of(rows):
             trials.append(one := self._trial(spec, rows, widen=False))
             if one.narrowest == one.widest == wanted:
                 return self._proposal(one, rows)
-        return self._stays(trials, wanted)
+        return ByHand(self._stays(trials, wanted))
 
     def widened(self) -> Proposal | ByHand:
         """Return the smallest spec whose rows include those that the Pod means."""
@@ -138,11 +138,13 @@ class _Search:
             if found is None:
                 trials = [self._trial(spec, rows, widen=loosely) for spec in specs_of(rows)]
                 found = smallest(trials, wanted)
-        return self._stays(trials, wanted) if found is None else self._proposal(found, rows)
+        if found is None:
+            return ByHand(self._stays(trials, wanted))
+        return self._proposal(found, rows)
 
-    def _stays(self, trials: Sequence[Trial], wanted: frozenset[str]) -> ByHand:
-        why = why_none(trials, wanted, self._table)
-        return ByHand((Stay(self._hand.places[0][1], why),))
+    def _stays(self, trials: Sequence[Trial], wanted: frozenset[str]) -> tuple[Stay, ...]:
+        first = self._hand.places[0][1]
+        return tuple(Stay(first, why) for why in why_none(trials, wanted, self._table))
 
     def _trial(self, tried: Spec, rows: Sequence[Row], *, widen: bool) -> Trial:
         """Put a spec into the Pod, take out what is needless then, and translate that."""
@@ -195,27 +197,35 @@ class _Search:
             added=tuple(
                 row for row in self._table.rows if row.id in one.widest and row.id not in wanted
             ),
-            tolerated=tuple(self._missing(rows)),
+            tolerated=tuple(_taints(_missing(self._pod, rows))),
         )
 
-    def _missing(self, rows: Sequence[Row]) -> Iterator[str]:
-        """Yield the taints of rows that the Pod does not tolerate by hand, each once."""
-        own = list(self._pod["spec"].get("tolerations") or ())
-        texts = (
-            f"{one.key}{f'={one.value}' if one.value else ''}:{one.effect or 'any effect'}"
-            for row in rows
-            for one in missing(row, own)
-        )
-        yield from dict.fromkeys(texts)
 
-    def _untolerated(self) -> Stay:
-        chosen = self._hand.chosen
-        taints = few(self._missing(chosen))
-        why = (
-            f"its selectors choose {_ids(chosen)}, but it does not tolerate their {taints}, and a "
-            "spec would (--widen)"
-        )
-        return Stay(("spec", "tolerations"), why)
+def _tolerant(hand: HandWritten) -> HandWritten:
+    """Return a Pod that tolerates none of its rows as if it did, and that this is to be mended."""
+    wanted = tuple(_missing(hand.pod, hand.chosen))
+    why = (
+        f"its selectors choose {_ids(hand.chosen)}, but it does not tolerate their "
+        f"{few(_taints(wanted))}, and a spec would (--widen)"
+    )
+    tolerating = Extend(("spec", "tolerations"), tuple(one.to_json() for one in wanted), _RULE)
+    return replace(
+        hand,
+        pod=write(hand.pod, [tolerating]).after,
+        stays=(*hand.stays, Stay(tolerating.path, why)),
+        admitted=hand.chosen,
+    )
+
+
+def _missing(pod: Json, rows: Sequence[Row]) -> Iterator[Toleration]:
+    """Yield what a Pod would have to tolerate besides by hand, each once."""
+    own = list(pod["spec"].get("tolerations") or ())
+    yield from dict.fromkeys(one for row in rows for one in missing(row, own))
+
+
+def _taints(tolerations: Iterable[Toleration]) -> Iterator[str]:
+    for one in tolerations:
+        yield f"{one.key}{f'={one.value}' if one.value else ''}:{one.effect or 'any effect'}"
 
 
 def _renamed(pod: Json, hand: HandWritten, key: str) -> Iterator[Edit]:

@@ -54,16 +54,20 @@ class Stay:
     is_right: bool = False
 
 
-def elsewhere(view: Sight, edits: Sequence[Edit]) -> Stay | None:
-    """Return a field that edits touch and that the document has in another place, None if none.
+def elsewhere(view: Sight, edits: Sequence[Edit]) -> tuple[Stay, ...]:
+    """Return the fields that edits touch and that the document has in another place, each once.
 
     Workflows give their Pods fields of their own; what stands there may be other Pods', too.
     """
-    for edit in edits:
-        field = edit.path[: 4 if edit.path[1:2] and edit.path[1] in CONTAINER_LISTS else 2]
-        if (_at(view.pod, field) or None) != (_in_document(view, field) or None):
-            return Stay(field, f"{view.kind} keeps that in a place of its own")
-    return None
+    fields = dict.fromkeys(
+        edit.path[: 4 if edit.path[1:2] and edit.path[1] in CONTAINER_LISTS else 2]
+        for edit in edits
+    )
+    return tuple(
+        Stay(field, f"{view.kind} keeps that in a place of its own")
+        for field in fields
+        if (_at(view.pod, field) or None) != (_in_document(view, field) or None)
+    )
 
 
 def in_document(view: Sight, edits: Sequence[Edit]) -> list[Edit]:

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from selection_spec.documents import field_path
 from selection_spec.rows import Row
 from webhook.admission.translate import Outcome
+from webhook.advice.convert.native import reserve_tolerated
 from webhook.advice.convert.proposal import ByHand, Proposal
 from webhook.advice.convert.sight import Sight, Stay
 from webhook.jsonpatch import Path
+from webhook.terms import RESERVED_TAINT
 
 _WIDTH = 80
 
@@ -49,6 +51,12 @@ def of_native(view: Sight, place: str, outcome: Outcome) -> Iterator[str]:
     yield from _head(f"{place}: {view.owner}: without {', '.join(keys)}")
     if outcome.resolution is not None:
         yield from _line("rows", _ids(outcome.resolution.candidates))
+    if reserved := reserve_tolerated(outcome):
+        text = (
+            f"a toleration of {RESERVED_TAINT} ({', '.join(reserved)}), the taint of nodes that "
+            "gpuspec keeps for Pods that name their row; it does nothing where no node has it"
+        )
+        yield from _line("also", text)
 
 
 def of_failure(view: Sight, place: str, why: str) -> Iterator[str]:

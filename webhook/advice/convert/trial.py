@@ -89,17 +89,23 @@ def always_preferred(outcomes: Sequence[Outcome]) -> list[Json]:
     return [one for one in placements[0] if all(one in other for other in placements)]
 
 
-def why_none(trials: Sequence[Trial], wanted: frozenset[str], table: Table) -> str:
+def why_none(trials: Sequence[Trial], wanted: frozenset[str], table: Table) -> tuple[str, ...]:
     """Say which spec comes nearest to what a Pod means, and how it differs.
 
     Args:
         trials: Of all specs that can mean its rows.
         wanted: The ids of its rows.
         table: Whose they are.
+
+    Returns:
+        One text, or one a problem where that spec would be denied.
     """
-    reasons = (_means_more, _under_one_policy, _means_less, _is_denied)
+    reasons = (_means_more, _under_one_policy, _means_less)
     found = (reason(one, wanted, table) for reason in reasons for one in _nearest(trials, wanted))
-    return next((text for text in found if text), f"no spec means {_ids(wanted, table)}")
+    if text := next(filter(None, found), ""):
+        return (text,)
+    denials = (_denials(one, table) for one in trials)
+    return next(filter(None, denials), (f"no spec means {_ids(wanted, table)}",))
 
 
 def _nearest(trials: Sequence[Trial], wanted: frozenset[str]) -> Sequence[Trial]:
@@ -135,9 +141,9 @@ def _means_less(one: Trial, wanted: frozenset[str], table: Table) -> str:
     )
 
 
-def _is_denied(one: Trial, _wanted: frozenset[str], table: Table) -> str:
-    problems = [problem for outcome in one.outcomes for problem in outcome.problems]
-    return f"{_key(one, table)} would be denied: {problems[0].message}" if problems else ""
+def _denials(one: Trial, table: Table) -> tuple[str, ...]:
+    problems = (problem.message for outcome in one.outcomes for problem in outcome.problems)
+    return tuple(f"{_key(one, table)} would be denied: {text}" for text in dict.fromkeys(problems))
 
 
 def _key(one: Trial, table: Table) -> str:

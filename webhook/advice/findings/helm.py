@@ -1,4 +1,4 @@
-"""Templates of Helm that nobody has rendered: recognised as such, and never judged as manifests.
+"""Templates of Helm that nobody has rendered: recognised as such, and judged as far as they can be.
 
 Other tools leave placeholders in manifests, too (Argo's ``{{inputs.parameters.x}}``, alert rules'
 ``{{ $labels.node }}``): those are values, and what they stand in is judged.
@@ -7,14 +7,17 @@ Other tools leave placeholders in manifests, too (Argo's ``{{inputs.parameters.x
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Final
 
 from selection_spec.documents import Survey, Within
 from webhook.advice.findings.finding import Finding
 from webhook.advice.findings.located import Text
 from webhook.advice.findings.rules_of_texts import UNRENDERED
+from webhook.inventory.facts import mapping, mappings
 
 # What only Helm's templates have, wherever it stands.
 _OF_HELM: Final = (
@@ -30,47 +33,127 @@ _ACTION: Final = re.compile(
 )
 
 
-def unrendered(text: Text, survey: Survey) -> tuple[Sequence[int], Sequence[Finding]]:
-    """Return which documents of a text are templates, and the findings that say so.
+# What of a Pod decides which devices it gets; an action anywhere else changes nothing of that.
+_JUDGED: Final = (
+    *("nodeSelector", "affinity", "tolerations", "priorityClassName", "priority", "os"),
+    *("overhead", "resources", "resourceClaims"),
+)
+_JUDGED_OF_CONTAINER: Final = ("resources", "restartPolicy")
 
-    An action between the parts of YAML makes a template of the whole text: what it holds depends
-    on it. One within a value makes one of its document; within a text of several lines, such as a
-    file in a ConfigMap, it is that text's own affair.
+_MAX_DEPTH: Final = 64
+
+_STRUCTURE: Final = (
+    "this is a template of Helm that was not rendered; documents of this text that have its "
+    "actions between their fields are not judged"
+)
+_VALUES: Final = (
+    "a value of this document is an action of Helm that was not rendered; Pods whose devices "
+    "depend on such values are not judged"
+)
+_HINT: Final = "judge what comes of it: helm template CHART | gpuspec validate -"
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """What of a text is a template.
+
+    Attributes:
+        findings: They say so: one for all whose structure is a template's, and one for each
+            document that can be read and has actions in its values.
+        within: The numbers of the latter.
+    """
+
+    findings: Sequence[Finding] = ()
+    within: AbstractSet[int] = frozenset()
+    _begins: Sequence[int] = ()
+    _parts: AbstractSet[int] = frozenset()
+
+    def has(self, line: int, column: int) -> bool:
+        """Tell whether a place of the text belongs to a document with a template's structure."""
+        return _part(self._begins, line, column) in self._parts
+
+
+def unrendered(text: Text, survey: Survey) -> Templates:
+    """Return what of a text is a template.
+
+    An action between the parts of YAML makes a template of its document: what that holds depends
+    on it. So does one within a value where the document cannot be read. In one that can, only what
+    rests on that value is not known. Within a text of several lines, such as a file in a
+    ConfigMap, an action is that text's own affair.
 
     Args:
         text: The text.
         survey: What can be read of it.
-
-    Returns:
-        The numbers of the documents that are not to be judged, and why.
     """
-    found: dict[int, tuple[int, int]] = {}
-    begins = [document.line for document in survey.documents]
+    begins = [number for number, line in enumerate(text.lines, 1) if line.startswith("---")]
+    broken = {_part(begins, problem.line, problem.column) for problem in survey.problems}
+    structures: dict[int, tuple[int, int]] = {}
+    values: dict[int, tuple[int, int]] = {}
     of_comment = 0
     for match in _ACTION.finditer(text.text):
         line, column = text.position(match.start())
         within = text.within(line, column)
-        if line == of_comment or within is Within.BLOCK:
+        part = _part(begins, line, column)
+        if line == of_comment or part in structures or within is Within.BLOCK:
             continue
         if within is Within.NO_SCALAR and _is_in_comment(text.line(line)[: column - 1]):
             of_comment = line
-        elif within is Within.NO_SCALAR or (match["helm"] is not None and survey.problems):
-            return range(len(begins)), (_finding(text, line, column, "this text"),)
+        elif within is Within.NO_SCALAR or (match["helm"] is not None and part in broken):
+            structures[part] = (line, column)
         elif match["helm"] is not None:
-            found.setdefault(max(bisect_right(begins, line) - 1, 0), (line, column))
-    return tuple(found), [_finding(text, *at, "this document") for at in found.values()]
+            values.setdefault(part, (line, column))
+    first = [_finding(text, *at, _STRUCTURE) for at in list(structures.values())[:1]]
+    inside = {part: at for part, at in values.items() if part not in structures}
+    of_values = [_finding(text, *at, _VALUES) for at in inside.values()]
+    numbers = (
+        number
+        for number, document in enumerate(survey.documents)
+        if _part(begins, *document.position(())) in inside
+    )
+    return Templates((*first, *of_values), frozenset(numbers), begins, structures.keys())
+
+
+def _part(begins: Sequence[int], line: int, column: int) -> int:
+    """Return the number of the document that a place belongs to, empty ones counted.
+
+    Whoever comes to the end of a document and misses something says so where the next one begins.
+    """
+    return (bisect_left if column == 1 else bisect_right)(begins, line)
+
+
+def rests_on_actions(pod: object) -> bool:
+    """Tell whether actions that nobody has rendered decide what devices a Pod gets."""
+    spec = mapping(mapping(pod).get("spec"))
+    containers = [
+        container.get(field)
+        for side in ("containers", "initContainers")
+        for container in mappings(spec.get(side))
+        for field in _JUDGED_OF_CONTAINER
+    ]
+    return any(map(_has_action, (*(spec.get(field) for field in _JUDGED), *containers)))
+
+
+def _has_action(value: object, depth: int = 0) -> bool:
+    if isinstance(value, str):
+        found = _ACTION.search(value)
+        return found is not None and found["helm"] is not None
+    if depth > _MAX_DEPTH:
+        return False
+    if isinstance(value, dict):
+        return any(_has_action(one, depth + 1) for entry in value.items() for one in entry)
+    return isinstance(value, list) and any(_has_action(one, depth + 1) for one in value)
 
 
 def _is_in_comment(before: str) -> bool:
     return before.startswith("#") or " #" in before or "\t#" in before
 
 
-def _finding(text: Text, line: int, column: int, what: str) -> Finding:
+def _finding(text: Text, line: int, column: int, said: str) -> Finding:
     return Finding(
         UNRENDERED,
         text.place(line, column),
-        f"{what} is a template of Helm that was not rendered, so it is not judged",
-        "judge what comes of it: helm template CHART | gpuspec validate -",
+        said,
+        _HINT,
         UNRENDERED.level,
         source=text.line(line),
     )

@@ -23,9 +23,9 @@ UNRENDERED: Final = Rule(
     "unrendered-template",
     Level.WARNING,
     "A template of Helm that was not rendered.",
-    "What Kubernetes will get is not known before `helm template` has filled it in, so it "
-    "is not judged. Judge its output: `helm template CHART | gpuspec validate -`; or leave the "
-    "folder out by a line in `.gpuspecignore`.",
+    "What Kubernetes will get is not known before `helm template` has filled it in, so what "
+    "depends on that is not judged. Judge its output: `helm template CHART | gpuspec validate -`; "
+    "or leave the folder out by a line in `.gpuspecignore`.",
     wrong='limits: {preferred.jp/gpu-a100: "{{ .Values.gpus }}"}',
     right="limits: {preferred.jp/gpu-a100: 1}",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -19,9 +20,10 @@ from webhook.inventory.facts import mapping
 from webhook.jsonpatch import Path
 from webhook.terms import IGNORE_ANNOTATION
 
-# A comment of YAML begins a line or follows a space.
-_COMMENT: Final = re.compile(r"(?:(?<=\s)|^)#\s*gpuspec:\s*ignore\b[ \t]*(.*)$")
-_IS_COMMENT: Final = re.compile(r"\s*#")
+# A comment of YAML begins a line or follows a space; a byte order mark may come before a line.
+_COMMENT: Final = re.compile(r"(?:(?<=[\s\ufeff])|^)#\s*gpuspec:\s*ignore\b[ \t]*(.*)$")
+_IS_COMMENT: Final = re.compile(r"\ufeff?\s*#")
+_BEFORE_COMMENT: Final = re.compile(r"\ufeff?\s*")
 _SAID: Final = re.compile(r"((?:GS\d{3}(?:\s*,\s*|\s+)?)+)(?:--|:)\s*(\S.*)", re.ASCII)
 _ID: Final = re.compile(r"GS\d{3}", re.ASCII)
 
@@ -65,6 +67,7 @@ def in_comments(text: Text) -> Heard:
     wrong: list[tuple[Place, str]] = []
     if "gpuspec:" not in text.text:
         return Heard((), ())
+    content = 0
     for number, line in enumerate(text.lines, start=1):
         if "gpuspec:" not in line or (at := _comment(text, number, line)) is None:
             continue
@@ -72,10 +75,12 @@ def in_comments(text: Text) -> Heard:
         said = _read(at[1])
         if isinstance(said, str):
             wrong.append((place, said))
+        elif _BEFORE_COMMENT.fullmatch(line, 0, at.start()):
+            # Of comments that stand above each other all are for the same line.
+            content = content if content > number else _next_content(text.lines, number)
+            found.append(Suppression(*said, place, content))
         else:
-            is_alone = not line[: at.start()].strip()
-            meant = _next_content(text.lines, number) if is_alone else number
-            found.append(Suppression(*said, place, meant))
+            found.append(Suppression(*said, place, number))
     return Heard(tuple(found), tuple(wrong))
 
 
@@ -127,16 +132,37 @@ def _read(text: str) -> tuple[frozenset[str], str] | str:
     return rules, match[2].strip()
 
 
-def suppressed_by(rule: Rule, line: int, of: tuple[int, Path], among: Iterable[Suppression]) -> str:
-    """Return why a finding is not to be told, "" if it is; note what was of use."""
+def suppressed_by(rule: Rule, line: int, of: tuple[int, Path], among: Sequence[Suppression]) -> str:
+    """Return why a finding is not to be told, "" if it is; note what was of use.
+
+    Args:
+        rule: The finding's rule.
+        line: Its line of the text.
+        of: The number of its document, and the path of its object in that.
+        among: Everything heard, in the order of the text: first comments, then annotations.
+    """
     if rule.id in _ABOUT_THESE:
         return ""
-    for one in among:
-        is_meant = one.line == line if one.line else one.object == of
-        if is_meant and rule.id in one.rules:
-            one.used.add(rule.id)
-            return one.reason
+    for meant in (_of_line(line), _of_object(of)):
+        begin = bisect_left(among, meant, key=_meant_by)
+        for number in range(begin, bisect_right(among, meant, begin, key=_meant_by)):
+            if rule.id in among[number].rules:
+                among[number].used.add(rule.id)
+                return among[number].reason
     return ""
+
+
+def _meant_by(one: Suppression) -> tuple[int, int, Path]:
+    """Return what a suppression is for, in an order that is that of the text."""
+    return _of_line(one.line) if one.object is None else _of_object(one.object)
+
+
+def _of_line(line: int) -> tuple[int, int, Path]:
+    return 0, line, ()
+
+
+def _of_object(of: tuple[int, Path]) -> tuple[int, int, Path]:
+    return 1, *of
 
 
 def of_no_use(

@@ -16,7 +16,7 @@ from webhook.advice.findings.admission import Judge
 from webhook.advice.findings.by_hand import by_hand
 from webhook.advice.findings.finding import Finding, Place
 from webhook.advice.findings.fleet import Sizes, beyond
-from webhook.advice.findings.helm import unrendered
+from webhook.advice.findings.helm import rests_on_actions, unrendered
 from webhook.advice.findings.located import Text, located
 from webhook.advice.findings.rule import Rule
 from webhook.advice.findings.rules_of_objects import FLEET, TABLE, TABLE_SMELL
@@ -86,14 +86,13 @@ def validate(
         return Validated((), 0, 0)
     heard = suppressions.in_comments(text)
     run = _Run(text, judge, table, sizes, list(heard.suppressions))
-    templates, of_templates = unrendered(text, survey)
-    for finding in of_templates:
+    templates = unrendered(text, survey)
+    for finding in templates.findings:
         run.template(finding)
-    if not of_templates:
-        run.unreadable(survey.problems)
+    run.unreadable([one for one in survey.problems if not templates.has(one.line, one.column)])
     for number, document in enumerate(survey.documents):
-        if number not in templates and _is_manifest(document):
-            run.document(number, document)
+        if _is_manifest(document) and not templates.has(*document.position(())):
+            run.document(number, document, is_template=number in templates.within)
     run.suppressions([(text.moved(place), said) for place, said in heard.wrong])
     found = tuple(sorted(run.findings, key=_order))
     return Validated(found, run.documents, run.pods)
@@ -126,7 +125,7 @@ class _Run:
         for line in sorted(by_line)[:_MOST_UNREADABLE]:
             self._of_problem(rules_of_texts.UNREADABLE, by_line[line], Level.ERROR)
 
-    def document(self, number: int, document: Document) -> None:
+    def document(self, number: int, document: Document, *, is_template: bool) -> None:
         self.documents += 1
         self._annotations(number, document)
         for surprise in document.findings:
@@ -139,7 +138,7 @@ class _Run:
                 self._of_problem(rule, problem, problem.level, number)
             return
         told: set[tuple[str, int, int, str]] = set()
-        for spot in self._spots(document):
+        for spot in self._spots(document, is_template=is_template):
             finding = located(spot, document, self._text)
             # What an anchor shares is found once for each container, and to be mended once.
             at, said = finding.place, _CONTAINER.sub("", finding.message)
@@ -156,10 +155,11 @@ class _Run:
         for place, said in suppressions.of_no_use(self._among, self._unasked):
             self._about_these(rules_of_texts.UNUSED, self._text.moved(place), said)
 
-    def _spots(self, document: Document) -> Iterator[Spot]:
+    def _spots(self, document: Document, *, is_template: bool) -> Iterator[Spot]:
         found = list(views(document.value))
-        self.pods += len(found)
-        for view in found:
+        judged = [view for view in found if not (is_template and rests_on_actions(view.pod))]
+        self.pods += len(judged)
+        for view in judged:
             judgement = self._judge(view)
             yield from admission.spots(view, judgement, self._table)
             yield from beyond(view, judgement.outcome, self._sizes)

@@ -105,9 +105,14 @@ def objects(document: object) -> Iterator[_Object]:
         inherited = said if said["kind"] else {}
         for number, item in _numbered(value["items"]):
             named = item if isinstance(item.get("kind"), str) else {**inherited, **item}
-            yield _Object(named, ("items", number))
+            yield _Object(_without_status(named), ("items", number))
     elif value:
-        yield _Object(value, ())
+        yield _Object(_without_status(value), ())
+
+
+def _without_status(value: Json) -> Json:
+    """Return an object as people write it: what a controller tells of it asks for nothing."""
+    return {key: part for key, part in value.items() if key != "status"}
 
 
 def _bare_specs(
@@ -190,6 +195,7 @@ def _put_together(
 
 def _task(one: _Object) -> Iterator[View]:
     """Tekton: the steps of a task are the containers of one Pod; a run may say where it runs."""
+    yield from _of_runs(one, ("spec",))
     for root in (("spec",), ("spec", "taskSpec")):
         template = _at(one.value, ("spec", "podTemplate"))
         task, at = _at(one.value, root), (*one.path, *root)
@@ -210,6 +216,24 @@ def _task(one: _Object) -> Iterator[View]:
             yield one.view({"spec": {**placed, "containers": containers}}, places)
 
 
+def _of_runs(one: _Object, root: Path) -> Iterator[View]:
+    """Tekton: a run may say what all containers of its Pod have, or its steps by their names."""
+    held = _at(one.value, root)
+    template = mapping(held.get("podTemplate"))
+    placed = {key: template[key] for key in _PLACING if key in template}
+    parts: list[tuple[Path, Json]] = [((), held)]
+    for name in ("stepSpecs", "sidecarSpecs"):
+        parts += [((name, number), item) for number, item in _numbered(held.get(name))]
+    for path, part in parts:
+        if isinstance(part.get("computeResources"), dict):
+            at = (*one.path, *root, *path)
+            name = str(part.get("name", "step"))
+            container = {"name": name, "resources": part["computeResources"]}
+            places: dict[Path, Path] = {("spec",): at}
+            places["spec", "containers", 0, "resources"] = (*at, "computeResources")
+            yield one.view({"spec": {**placed, "containers": [container]}}, places)
+
+
 def _resources_of(step: Json) -> tuple[object, str]:
     """Return a step's resources, and what this version of Tekton calls them."""
     field = "computeResources" if "computeResources" in step else "resources"
@@ -217,7 +241,9 @@ def _resources_of(step: Json) -> tuple[object, str]:
 
 
 def _pipeline(one: _Object) -> Iterator[View]:
-    """Tekton: a pipeline's tasks may be written out in it."""
+    """Tekton: a pipeline's tasks may be written out in it; a run may say what they have."""
+    for number, _ in _numbered(_at(one.value, ("spec",)).get("taskRunSpecs")):
+        yield from _of_runs(one, ("spec", "taskRunSpecs", number))
     for root in (("spec",), ("spec", "pipelineSpec")):
         for part in ("tasks", "finally"):
             for number, task in _numbered(_at(one.value, root).get(part)):
@@ -290,10 +316,10 @@ def _group(api: str) -> str:
     return api.rpartition("/")[0]
 
 
-def _at(value: Json, path: tuple[str, ...]) -> Json:
+def _at(value: Json, path: Path) -> Json:
     found: Any = value
     for step in path:
-        found = mapping(found).get(step)
+        found = found[step] if isinstance(step, int) else mapping(found).get(step)
     return mapping(found)
 
 

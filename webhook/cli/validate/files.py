@@ -11,7 +11,7 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from webhook.advice.formats.escapes import visible
-from webhook.cli.inputs import UnreadableError
+from webhook.cli.inputs import UnreadableError, called
 
 STDIN = "-"
 OWN_IGNORE = ".gpuspecignore"
@@ -160,7 +160,7 @@ def _in_folder(folder: Path, ignored: _Ignored) -> Iterator[Input]:
     try:
         entries = sorted(os.scandir(folder), key=lambda one: one.name)
     except OSError as error:
-        raise UnreadableError(f"{folder}: {error.strerror or error}") from None
+        raise UnreadableError(f"{called(str(folder))}: {error.strerror or error}") from None
     for entry in entries:
         path, absolute = folder / entry.name, _absolute(folder) / entry.name
         is_folder = entry.is_dir(follow_symlinks=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from selection_spec.documents import Change, changed
 from webhook.advice.findings.finding import Fix
 from webhook.advice.findings.report import Report
 from webhook.advice.formats.escapes import visible
@@ -41,9 +42,8 @@ def _fix(file: Path, fixes: set[Fix]) -> int:
         if any(text[one.start : one.end] != one.old for one in fixes):
             click.echo(f"note: {visible(str(file))} has changed meanwhile; run again", err=True)
             return 0
-        for one in sorted(fixes, key=lambda fix: -fix.start):
-            text = text[: one.start] + one.text + text[one.end :]
-        replace_file(file, mark + text.encode())
+        mended = changed(text, (Change(one.start, one.end, one.text) for one in fixes))
+        replace_file(file, mark + mended.encode())
     except UnicodeDecodeError:
         click.echo(f"note: {visible(str(file))} is not UTF-8 and stays as it is", err=True)
         return 0

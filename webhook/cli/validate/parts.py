@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from selection_spec.documents import MAX_MANIFEST_BYTES
-from webhook.cli.inputs import UnreadableError, shown
+from webhook.cli.inputs import UnreadableError, called
 from webhook.cli.validate.files import STDIN
 
 # Whole documents are put together until they are so many bytes.
@@ -54,7 +54,7 @@ def parts(file: str) -> Iterator[Part]:
             with Path(file).open("rb") as stream:
                 yield from _parts(stream)
     except OSError as error:
-        raise UnreadableError(f"{shown(file)}: {error.strerror or error}") from None
+        raise UnreadableError(f"{called(file)}: {error.strerror or error}") from None
 
 
 def _parts(stream: BinaryIO) -> Iterator[Part]:

@@ -16,7 +16,7 @@ from webhook.advice.findings.catalogue import RULES
 from webhook.advice.findings.report import Report
 from webhook.advice.formats import Format, render
 from webhook.advice.formats.sarif import Tool
-from webhook.cli.inputs import UnreadableError
+from webhook.cli.inputs import UnreadableError, called
 from webhook.cli.outputs import styled
 
 LEVELS: Final = {one.value: one for one in Level}
@@ -78,7 +78,7 @@ def write(report: Report, wanted: Wanted, *, fail_on: Level) -> None:
             try:
                 Path(file).write_text(f"{text}\n" if text else "", encoding="utf-8")
             except OSError as error:
-                raise UnreadableError(f"{file}: {error.strerror or error}") from None
+                raise UnreadableError(f"{called(file)}: {error.strerror or error}") from None
         elif text := render(report, form=form, tool=tool, fail_on=fail_on, colour=_coloured):
             click.echo(text)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import pytest
 
 from selection_spec.documents import field_path
@@ -347,12 +349,12 @@ REASONS: dict[str, tuple[PodBuilder, Context, str]] = {
         ),
     ),
     "requests alone": (
-        make_pod().container("main", {"cpu": 1}, {GPU: 1}),
+        make_pod().container("main", {"cpu": 1}, {GPU: 1}).tolerates(EVERYTHING),
         LOW,
         (f'{MAIN}: container "main" has nvidia.com/gpu only under requests, which is refused'),
     ),
     "limits and requests that differ": (
-        make_pod().container("main", {GPU: 2}, {GPU: 1}),
+        make_pod().container("main", {GPU: 2}, {GPU: 1}).tolerates(EVERYTHING),
         LOW,
         (
             f'{MAIN}: container "main": limits and requests differ in '
@@ -381,6 +383,109 @@ REASONS: dict[str, tuple[PodBuilder, Context, str]] = {
 def test_what_stays_by_hand_is_explained(pod: PodBuilder, known: Context, reason: str) -> None:
     assert why(pod, known) == [reason]
     assert proposal(view(pod), pfn_table(), known) is None
+
+
+FOR_A_WHILE = {**tolerate("gpu-model", "v100-16gb"), "tolerationSeconds": 9}
+SEVERAL: dict[str, tuple[PodBuilder, list[str]]] = {
+    "what it says beside what no spec means": (
+        by_hand("v100-16gb").terms().spec(nodeName="n").tolerates(FOR_A_WHILE),
+        [
+            "spec.nodeName: it names its node, and a spec would choose nothing",
+            "spec.affinity: its required node affinity is empty, which is refused",
+            "spec.tolerations[0]: it tolerates gpu-model for a while, which no spec does",
+            f"{MAIN}: it means v100-16gb alone; {NEAR}",
+        ],
+    ),
+    "taints beside a larger one of the name": (
+        by_hand("v100-16gb").tolerates(),
+        [
+            (
+                "spec.tolerations: its selectors choose v100-16gb, but it does not tolerate their "
+                "gpu-model=v100-16gb:NoSchedule, and a spec would (--widen)"
+            ),
+            f"{MAIN}: it means v100-16gb alone; {NEAR}",
+        ],
+    ),
+    "amounts on one side beside rows that it cannot mean": (
+        make_pod().container("main", {"cpu": 1}, {GPU: 1}).selector(gpu_model="h100"),
+        [
+            f'{MAIN}: container "main" has nvidia.com/gpu only under requests, which is refused',
+            "spec: its selectors and amounts fit no row of table pfn",
+        ],
+    ),
+    "amounts that differ beside taints": (
+        make_pod().container("main", {GPU: 2}, {GPU: 1}).selector(gpu_model="a30-24gb"),
+        [
+            (
+                f'{MAIN}: container "main": limits and requests differ in nvidia.com/gpu, '
+                "which is refused"
+            ),
+            (
+                "spec.tolerations: its selectors choose a30-24gb, but it does not tolerate their "
+                "gpu-model=a30-24gb:NoSchedule, and a spec would (--widen)"
+            ),
+        ],
+    ),
+    "a part of a device beside a larger one of the name": (
+        by_hand("v100-16gb").container("other", {"nvidia.com/mig-1g.5gb": 1}),
+        [
+            (
+                f'{OTHER}: container "other" asks for nvidia.com/mig-1g.5gb, a part or '
+                "a share of a device: no spec means that"
+            ),
+            f"{MAIN}: it means v100-16gb alone; {NEAR}",
+        ],
+    ),
+    "amounts that no spec has": (
+        by_hand("a100-80gb", amount="500m").container("other", {GPU: "1500m"}),
+        [
+            (
+                f"{MAIN}: preferred.jp/gpu-a100-80gb would be denied: container "
+                f'"{name}": preferred.jp/gpu-a100-80gb: "{amount}" is not a whole number'
+            )
+            for name, amount in (("main", "500m"), ("other", "1500m"))
+        ],
+    ),
+    "a spec beside several containers": (
+        by_hand("a100-80gb").container("other", {GPU: 1}).container("third", a30=1),
+        [
+            (
+                f"{place}: the Pod asks by preferred.jp/gpu-a30 already: write that in "
+                "this container, too"
+            )
+            for place in (MAIN, OTHER)
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("pod", "reasons"), SEVERAL.values(), ids=SEVERAL)
+def test_all_reasons_are_told_at_once(pod: PodBuilder, reasons: list[str]) -> None:
+    before = deepcopy(pod.build())
+
+    assert why(pod) == reasons
+    assert pod.build() == before
+
+
+def test_leave_to_widen_mends_nothing_else() -> None:
+    pod = by_hand("v100-16gb").tolerates().spec(nodeName="n")
+
+    assert why(pod, widen=True) == [
+        "spec.nodeName: it names its node, and a spec would choose nothing"
+    ]
+
+
+def test_a_reserved_row_counts_as_tolerated_by_name_once_it_is_told() -> None:
+    taint = {"key": "x", "effect": "NoSchedule"}
+    table = make_table(
+        make_row("a-16gb", reserved=True, tolerations=[taint]),
+        make_row("b-16gb", tolerations=[taint]),
+    )
+
+    (reason,) = why(make_pod().container("main", {GPU: 1}), table=table)
+    assert f"choose a-16gb, b-16gb, but it does not tolerate their x:NoSchedule, {RESERVED}" in (
+        reason
+    )
 
 
 def test_two_makers_are_not_one_spec() -> None:
@@ -418,7 +523,7 @@ def test_where_nothing_is_said_by_hand_nothing_is_told(pod: PodBuilder) -> None:
 
 def test_fields_that_a_workflow_shares_among_its_pods_stay() -> None:
     resources = {"limits": {GPU: 1}}
-    workflow = {
+    workflow: Json = {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Workflow",
         "metadata": {"name": "w"},
@@ -435,6 +540,12 @@ def test_fields_that_a_workflow_shares_among_its_pods_stay() -> None:
     }
 
     assert why(workflow) == ["spec.nodeSelector: Workflow keeps that in a place of its own"]
+    template = workflow["spec"]["templates"][0]
+    workflow["spec"]["tolerations"] = template.pop("tolerations")
+    assert why(workflow) == [
+        "spec.tolerations: Workflow keeps that in a place of its own",
+        "spec.nodeSelector: Workflow keeps that in a place of its own",
+    ]
 
 
 def test_the_built_in_table_knows_cards_by_their_product() -> None:

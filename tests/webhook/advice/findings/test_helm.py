@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.webhook.advice.findings.judged import found, ids, judged, pod, told
+from webhook.advice.findings.helm import rests_on_actions
 
 BAD = pod("limits: {preferred.jp/gpu-A100: 1}")
 
@@ -29,16 +30,19 @@ STRUCTURE = [
 
 
 @pytest.mark.parametrize("lines", STRUCTURE)
-def test_an_action_between_the_parts_makes_a_template_of_the_text(lines: str) -> None:
-    text = f"{BAD}---\napiVersion: v1\nkind: Pod\n{lines}\n"
-    (one,) = found(text)
+def test_an_action_between_the_parts_makes_a_template_of_its_document(lines: str) -> None:
+    templated = f"---\napiVersion: v1\nkind: Pod\n{lines}\n"
+    text = f"{BAD}{templated}{templated}---\n{BAD}"
+    before, one, after = found(text)
+    assert (before.rule.id, after.rule.id) == ("GS101", "GS101")
     assert (one.rule.id, one.level) == ("GS002", "warning")
     assert one.message == (
-        "this text is a template of Helm that was not rendered, so it is not judged"
+        "this is a template of Helm that was not rendered; documents of this text that have its "
+        "actions between their fields are not judged"
     )
     assert one.hint == "judge what comes of it: helm template CHART | gpuspec validate -"
     assert one.source[one.place.column - 1 :].startswith("{{")
-    assert (judged(text).documents, judged(text).pods) == (0, 0)
+    assert (judged(text).documents, judged(text).pods) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -51,12 +55,56 @@ def test_an_action_between_the_parts_makes_a_template_of_the_text(lines: str) ->
         "a-{{ $.Values.x }}",
     ],
 )
-def test_an_action_in_a_value_makes_a_template_of_its_document(value: str) -> None:
-    templated = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: x}}\na: {value}\n"
+def test_an_action_in_a_value_is_told_once_a_document(value: str) -> None:
+    templated = f"apiVersion: v1\nkind: Other\nmetadata: {{name: x}}\na: {value}\nb: {value}\n"
     text = f"{BAD}---\n{templated}---\n{BAD}---\n{templated}"
     assert [rule for rule, _, _ in told(text)] == ["GS101", "GS002", "GS101", "GS002"]
-    assert [line for rule, line, _ in told(text) if rule == "GS002"] == [13, 27]
-    assert judged(text).documents == 2
+    assert [line for rule, line, _ in told(text) if rule == "GS002"] == [13, 28]
+    assert found(text)[1].message == (
+        "a value of this document is an action of Helm that was not rendered; Pods whose devices "
+        "depend on such values are not judged"
+    )
+    assert judged(text).documents == 4
+
+
+_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {{name: "{name}"}}
+spec:
+  nodeSelector: {{zone: "{zone}"}}
+  containers:
+    - name: main
+      image: "{image}"
+      args: ["--format", "{{{{ .Template }}}}"]
+      resources: {{limits: {{"preferred.jp/gpu-{device}": "{amount}"}}}}
+"""
+_FILLED = {"name": "a", "zone": "b", "image": "c", "device": "a10", "amount": "1"}
+
+
+@pytest.mark.parametrize("field", ["name", "image"])
+def test_a_pod_is_judged_where_nothing_of_it_depends_on_an_action(field: str) -> None:
+    text = _POD.format(**_FILLED | {field: "{{ .Values.x }}"})
+    assert ids(text) == ["GS002", "GS104"]
+    assert judged(text).pods == 1
+
+
+@pytest.mark.parametrize("field", ["zone", "device", "amount"])
+def test_a_pod_is_not_judged_where_its_devices_depend_on_an_action(field: str) -> None:
+    text = _POD.format(**_FILLED | {field: "{{ .Values.x }}"})
+    assert ids(text) == ["GS002"]
+    assert judged(text).pods == 0
+
+
+def test_what_an_initial_container_restarts_by_is_judged() -> None:
+    spec = {"initContainers": [{"name": "a", "restartPolicy": "{{ .Values.x }}"}]}
+    assert rests_on_actions({"spec": spec})
+    assert not rests_on_actions({"spec": {"initContainers": [{"name": "{{ .Values.x }}"}]}})
+
+
+def test_what_is_broken_beside_a_template_is_told() -> None:
+    text = "kind: Pod\n{{ if .Values.x }}\n---\nkind: Pod\na: [\n---\n" + BAD
+    assert ids(text) == ["GS002", "GS001", "GS101"]
 
 
 @pytest.mark.parametrize(
@@ -83,8 +131,10 @@ def test_what_others_leave_in_manifests_is_judged(line: str) -> None:
     assert "GS101" in ids(text)
 
 
-def test_a_value_in_a_broken_text_makes_a_template_of_all_of_it() -> None:
-    assert ids(f'{BAD}---\nkind: Pod\na: "{{{{ .Values.x }}}}"\nb: [\n') == ["GS002"]
+def test_a_value_in_a_broken_document_makes_a_template_of_it() -> None:
+    broken = 'kind: Pod\na: "{{ .Values.x }}"\nb: [\n'
+    assert ids(f"{BAD}---\n{broken}") == ["GS101", "GS002"]
+    assert found(f"---\n{broken}")[0].message.startswith("this is a template of Helm")
 
 
 def test_a_template_can_be_let_be() -> None:

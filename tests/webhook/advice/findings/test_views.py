@@ -197,6 +197,27 @@ HOMES = {
         _kind("tekton.dev/v1", "TaskRun", f"{{taskSpec: {{steps: [{{{RESOURCES}}}]}}}}"),
         [f"spec.taskSpec.steps[0].{_LIMITS}"],
     ),
+    "TaskRun's own": (
+        _kind(
+            "tekton.dev/v1",
+            "TaskRun",
+            f"{{taskRef: {{name: a}}, computeResources: {{limits: {{{GPU}: 1}}}}, "
+            f"stepSpecs: [{{name: b, computeResources: {{limits: {{{GPU}: 1}}}}}}]}}",
+        ),
+        [
+            f'spec.computeResources.limits["{GPU}"]',
+            f'spec.stepSpecs[0].computeResources.limits["{GPU}"]',
+        ],
+    ),
+    "PipelineRun's own": (
+        _kind(
+            "tekton.dev/v1",
+            "PipelineRun",
+            "{pipelineRef: {name: a}, taskRunSpecs: [{pipelineTaskName: a}, "
+            f"{{pipelineTaskName: b, computeResources: {{limits: {{{GPU}: 1}}}}}}]}}",
+        ),
+        [f'spec.taskRunSpecs[1].computeResources.limits["{GPU}"]'],
+    ),
     "Pipeline": (
         _kind(
             "tekton.dev/v1",
