@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from selection_spec.documents import Document, Path, field_path, load_manifests, load_strict
+from selection_spec.documents import (
+    Document,
+    Path,
+    field_path,
+    load_manifests,
+    load_strict,
+    survey_manifests,
+)
 
 TABLE = """\
 # A table
@@ -84,6 +91,33 @@ def test_positions_of_a_later_document_are_in_the_whole_text() -> None:
 
     assert (yaml.line, yaml.position(("c", "d"))) == (4, (5, 6))
     assert (json.line, json.position(("b",))) == (2, (2, 7))
+
+
+def test_positions_behind_a_byte_order_mark_in_a_text_count_it() -> None:
+    """Files that each begin with one have been put together."""
+    _, yaml = load_manifests("\ufeffa: 1\n---\n\ufeffb: 1\nc: 日\n")
+    _, json = load_manifests('\ufeff{"a": 1}\n\ufeff{"b": 1}\n')
+
+    assert (yaml.line, yaml.key_position(("b",)), yaml.position(("b",))) == (3, (3, 2), (3, 5))
+    assert (yaml.key_position(("c",)), yaml.position(("c",))) == ((4, 1), (4, 4))
+    assert (json.line, json.key_position(("b",))) == (2, (2, 3))
+
+
+BEHIND_A_MARK: dict[str, tuple[str, str]] = {
+    "no YAML": ("b: x: y\n", '3:6: a ": " stands where no key can be'),
+    "no YAML on the next line": ("b: 1\n@: 1\n", "4:1: a value cannot begin with @"),
+    "a control character": ("b: \x01\n", "3:5: the control character U+0001 is not allowed"),
+    "no anchor": ("b: *x\n", "3:5: *x has no anchor"),
+    "a value": ("b: !!int x\n", "3:5: b: x cannot be read as !!int"),
+    "another mark": ("\ufeffb: 1\n", "3:2: a byte order mark (U+FEFF) begins this line; remove it"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), BEHIND_A_MARK.values(), ids=BEHIND_A_MARK)
+def test_problems_behind_a_byte_order_mark_in_a_text_count_it(text: str, said: str) -> None:
+    (problem,) = survey_manifests(f"a: 1\n---\n\ufeff{text}").problems
+
+    assert problem.located("t").removeprefix("t:").startswith(said)
 
 
 PATHS: dict[str, Path] = {

@@ -33,6 +33,11 @@ def _marks(text: str) -> list[Within]:
         ("{a: '#', # b\n c: d} # e", [SCALAR, NONE, NONE]),
         ("é: 日本 # a", [NONE]),
         ("a: '#'\n---\nb: '#' # c\n--- # d\ne: |\n #\n", [SCALAR, SCALAR, NONE, NONE, BLOCK]),
+        (
+            "\ufeffa: '#'#\n---\n\ufeffb: '#'#\nc: d# # e\n",
+            [SCALAR, NONE, SCALAR, NONE, SCALAR, NONE],
+        ),
+        ("--- # a\n\ufeffb: |\n #\n---\n\ufeff# c\n", [NONE, BLOCK, NONE]),
         ('{"a": "# b"}', [SCALAR]),
         ("&a !!str b # c", [NONE]),
         ("", []),

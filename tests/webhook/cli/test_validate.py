@@ -33,6 +33,14 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+def test_paths_may_be_said_as_to_kubectl() -> None:
+    Path("a.yaml").write_text(BAD)
+    Path("b.yaml").write_text(BAD)
+    said = on_table("validate", "-f", "a.yaml", "--filename", "b.yaml")
+    assert said.stdout == on_table("validate", "a.yaml", "b.yaml").stdout
+    assert said.exit_code == 1
+
+
 def test_a_report_for_people() -> None:
     Path("p.yaml").write_text(BAD)
     result = on_table("validate", "p.yaml")

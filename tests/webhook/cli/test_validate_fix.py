@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from selection_spec.documents import Change, changed
 from tests.webhook.advice.findings.judged import pod
 from tests.webhook.cli.running import on_table
+from webhook.cli.validate import fixing
 
 BAD = pod("limits: {preferred.jp/gpu-A100: 1}  # a 日本語 comment")
 GOOD = BAD.replace("A100", "a100")
@@ -64,6 +67,35 @@ def test_a_file_of_several_parts(mark: bytes, end: str) -> None:
     result = on_table("validate", "--fix", "p.yaml")
     assert (result.exit_code, result.stderr.count("fixed: ")) == (0, 3)
     assert Path("p.yaml").read_bytes() == mark + (good + some + good + some + good).encode()
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "BOM"])
+def test_byte_order_marks_within_a_file_stay(mark: str) -> None:
+    """Files that each begin with one were put together."""
+    inner = "{name: a, resources: {limits: {preferred.jp/gpu-A100: 1}}}"
+    line = (
+        f"{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{containers: [{inner}]}}}}\n"
+    )
+    before = f"{mark}{BAD}---\n\ufeff{BAD}---\n\ufeff{line}"
+    Path("p.yaml").write_text(before)
+    result = on_table("validate", "--fix", "p.yaml")
+    assert (result.exit_code, result.stderr.count("fixed: ")) == (0, 3)
+    assert Path("p.yaml").read_text() == before.replace("A100", "a100")
+
+
+def test_thousands_of_changes_are_made_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[int] = []
+
+    def noted(text: str, changes: Iterable[Change]) -> str:
+        texts.append(len(text))
+        return changed(text, changes)
+
+    monkeypatch.setattr(fixing, "changed", noted)
+    Path("p.yaml").write_text("---\n".join([BAD] * 1000))
+    result = on_table("validate", "--fix", "p.yaml")
+    assert (result.exit_code, result.stderr.count("fixed: ")) == (0, 1000)
+    assert Path("p.yaml").read_text() == "---\n".join([GOOD] * 1000)
+    assert texts == [len("---\n".join([BAD] * 1000))]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])

@@ -62,6 +62,7 @@ class Finding:
         source: The line of the text, without its end; "" where there is none.
         fix: What mends it, where one change certainly does.
         suppressed: Why it is not to be told, in somebody's words; "" where it is told.
+        template: From what Helm says it has rendered the document; "" where it says nothing.
     """
 
     rule: Rule
@@ -73,8 +74,16 @@ class Finding:
     source: str = ""
     fix: Fix | None = None
     suppressed: str = ""
+    template: str = ""
 
     @property
     def text(self) -> str:
         """Message and hint as one line."""
         return f"{self.message}; {self.hint}" if self.hint else self.message
+
+    @property
+    def origin(self) -> str:
+        """The object and what it was rendered from, as far as they are known."""
+        known = [f"in {self.place.object}"] if self.place.object else []
+        known += [f"from {self.template}"] if self.template else []
+        return ", ".join(known)

@@ -42,6 +42,8 @@ _JUDGED_OF_CONTAINER: Final = ("resources", "restartPolicy")
 
 _MAX_DEPTH: Final = 64
 
+_SOURCE: Final = "# Source: "
+
 _STRUCTURE: Final = (
     "this is a template of Helm that was not rendered; documents of this text that have its "
     "actions between their fields are not judged"
@@ -111,6 +113,21 @@ def unrendered(text: Text, survey: Survey) -> Templates:
         if _part(begins, *document.position(())) in inside
     )
     return Templates((*first, *of_values), frozenset(numbers), begins, structures.keys())
+
+
+def rendered_from(text: Text, line: int) -> str:
+    """Return the template that Helm says a document was rendered from; "" where it says nothing.
+
+    Args:
+        text: The text.
+        line: Where the document's content begins; Helm's comment stands above it.
+    """
+    above = line - 1
+    while (said := text.line(above)).startswith("#"):
+        if said.startswith(_SOURCE):
+            return said.removeprefix(_SOURCE).strip()
+        above -= 1
+    return ""
 
 
 def _part(begins: Sequence[int], line: int, column: int) -> int:

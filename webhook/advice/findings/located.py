@@ -25,6 +25,7 @@ class Text:
     Attributes:
         file: What it is called.
         lines: Its lines, without their ends.
+        may_merge: Whether a mapping in it may take over the keys of another.
         before: How many lines of the file come before it.
         characters: How many characters of the file come before it.
     """
@@ -34,11 +35,13 @@ class Text:
     before: int = 0
     characters: int = 0
     lines: Sequence[str] = field(init=False)
+    may_merge: bool = field(init=False)
     _starts: list[int] = field(init=False)
     _scalars: ScalarSpans | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.lines = self.text.split("\n")
+        self.may_merge = "<<" in self.text
         self._starts = []
         at = 0
         for line in self.lines:
@@ -101,7 +104,7 @@ def located(spot: Spot, document: Document, text: Text) -> Finding:
 def _fix(spot: Spot, document: Document, text: Text) -> Fix | None:
     """Return the change of a key, where it stands there as it is called."""
     path = spot.renamed or spot.path
-    if not spot.rename or (spot.renamed and "<<" in text.text):
+    if not spot.rename or (spot.renamed and text.may_merge):
         # What is merged elsewhere may have to stay what it is there.
         return None
     line, column = document.key_position(path)

@@ -16,7 +16,7 @@ from webhook.advice.findings.admission import Judge
 from webhook.advice.findings.by_hand import by_hand
 from webhook.advice.findings.finding import Finding, Place
 from webhook.advice.findings.fleet import Sizes, beyond
-from webhook.advice.findings.helm import rests_on_actions, unrendered
+from webhook.advice.findings.helm import rendered_from, rests_on_actions, unrendered
 from webhook.advice.findings.located import Text, located
 from webhook.advice.findings.rule import Rule
 from webhook.advice.findings.rules_of_objects import FLEET, TABLE, TABLE_SMELL
@@ -137,9 +137,10 @@ class _Run:
                 rule = TABLE if is_bad else TABLE_SMELL
                 self._of_problem(rule, problem, problem.level, number)
             return
+        template = rendered_from(self._text, document.line)
         told: set[tuple[str, int, int, str]] = set()
         for spot in self._spots(document, is_template=is_template):
-            finding = located(spot, document, self._text)
+            finding = replace(located(spot, document, self._text), template=template)
             # What an anchor shares is found once for each container, and to be mended once.
             at, said = finding.place, _CONTAINER.sub("", finding.message)
             same = (finding.rule.id, at.line, at.column, said)

@@ -23,8 +23,8 @@ def as_github(report: Report) -> str:
 
 
 def _command(one: Finding) -> str:
-    where = f"in {one_line(one.place.object)}" if one.place.object else ""
-    text = "\n".join(filter(None, (one_line(one.message), one_line(one.hint), where)))
+    parts = (one.message, one.hint, one.origin)
+    text = "\n".join(filter(None, map(one_line, parts)))
     properties = ",".join(
         f"{name}={value.translate(_IN_PROPERTIES)}" for name, value in _properties(one).items()
     )

@@ -23,7 +23,8 @@ def as_json(report: Report) -> str:
       and ``notes`` that are told; ``suppressed`` ones, which the three leave out.
     - ``findings``: in the order of files and lines, suppressed ones among them. ``line``,
       ``column`` and ``endColumn`` count characters from 1 and are 0 where none is known;
-      ``semantics``, ``object``, ``path`` and ``hint`` are "" where there is none. ``fix`` has
+      ``semantics``, ``object``, ``template`` (of Helm, by its own comment), ``path`` and ``hint``
+      are "" where there is none. ``fix`` has
       offsets in characters of the file, ``end`` behind the last one. ``fix`` and ``suppressed``
       are null where there is none.
     """
@@ -58,6 +59,7 @@ def _finding(one: Finding) -> Json:
         "column": place.column,
         "endColumn": place.end_column,
         "object": place.object,
+        "template": one.template,
         "path": place.path,
         "message": one.message,
         "hint": one.hint,

@@ -108,7 +108,7 @@ def _result(one: Finding, rule: int, fingerprint: str) -> Json:
         "ruleIndex": rule,
         "level": one.level.value,
         "message": {"text": one_line(one.text)},
-        "locations": [_location(one.place)],
+        "locations": [_location(one)],
         "partialFingerprints": {_OF_FINDING: fingerprint},
     }
     if not one.place.line:
@@ -125,13 +125,16 @@ def _digest(one: Finding) -> str:
     return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:32]
 
 
-def _location(place: Place) -> Json:
+def _location(one: Finding) -> Json:
+    place = one.place
     physical: Json = {"artifactLocation": _artifact(place.file)}
     if place.line:
         physical["region"] = _region(place)
     location: Json = {"physicalLocation": physical}
     if name := one_line(f"{place.object} {place.path}"):
         location["logicalLocations"] = [{"fullyQualifiedName": name}]
+    if template := one_line(one.template):
+        location["message"] = {"text": f"rendered from {template}"}
     return location
 
 

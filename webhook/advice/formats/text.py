@@ -47,7 +47,7 @@ def finding_lines(one: Finding, colour: Colour = plain) -> Iterator[str]:
         yield from _source(one, colour)
     if one.hint.strip():
         yield _wrapped(one.hint, f"{_BESIDE_ADVICE}help: ")
-    about = [f"in {one_line(one.place.object)}"] if one.place.object else []
+    about = [one_line(one.origin)] if one.origin else []
     about += [f"by admission's rule {one.semantics}"] if one.semantics else []
     if about:
         yield _wrapped(", ".join(about), _BESIDE_ADVICE)

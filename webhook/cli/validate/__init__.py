@@ -49,6 +49,14 @@ Exit status: 0 fine, 1 a finding at or above --fail-on, 2 wrong usage, a file
 that cannot be opened or a cluster that does not answer.""",
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option(
+    "-f",
+    "--filename",
+    "filenames",
+    multiple=True,
+    metavar="PATH",
+    help="A PATH, said as to kubectl. May be given several times.",
+)
 @basis_options
 @priority_options
 @click.option(
@@ -93,6 +101,7 @@ that cannot be opened or a cluster that does not answer.""",
 def validate(
     ctx: click.Context,
     paths: tuple[str, ...],
+    filenames: tuple[str, ...],
     table_file: str | None,
     kubeconfig: Path | None,
     context: str | None,
@@ -113,6 +122,7 @@ def validate(
     PATH is a file, a folder, a pattern or - for standard input. Pod templates are found in every
     kind of workload, custom ones too, and judged by the table with admission's own words.
     """
+    paths = (*filenames, *paths)
     if not paths:
         raise click.UsageError("give a PATH: a file, a folder, or - for standard input")
     refuse_second_reading(*paths, *class_files, table_file, fleet_file)

@@ -28,10 +28,11 @@ def fix_files(report: Report) -> int:
     """
     by_file: dict[str, set[Fix]] = defaultdict(set)
     for finding in report.told:
-        is_stdin = finding.place.file == shown(STDIN)
-        if finding.fix is not None and not is_stdin and Path(finding.place.file).is_file():
+        if finding.fix is not None:
             by_file[finding.place.file].add(finding.fix)
-    return sum(_fix(Path(file), fixes) for file, fixes in sorted(by_file.items()))
+    by_file.pop(shown(STDIN), None)
+    files = [file for file in sorted(by_file) if Path(file).is_file()]
+    return sum(_fix(Path(file), by_file[file]) for file in files)
 
 
 def _fix(file: Path, fixes: set[Fix]) -> int:

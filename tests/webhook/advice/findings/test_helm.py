@@ -161,3 +161,14 @@ def test_a_part_of_a_file_is_placed_in_the_file() -> None:
 def test_no_text_takes_long(text: str) -> None:
     """Within the time of a test: what grows with the square would take minutes."""
     assert {*ids(text)} <= {"GS001", "GS002"}
+
+
+def test_what_helm_has_rendered_is_known_by_its_comment() -> None:
+    text = f"---\n# Source: a/templates/x.yaml\n# one more\n{BAD}---\n# Other: y\n{BAD}---\n{BAD}"
+    assert [one.template for one in found(text)] == ["a/templates/x.yaml", "", ""]
+    assert [one.origin for one in found(text)] == [
+        "in Pod/p, from a/templates/x.yaml",
+        "in Pod/p",
+        "in Pod/p",
+    ]
+    assert [one.template for one in found(BAD)] == [""]

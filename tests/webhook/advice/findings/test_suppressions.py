@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.webhook.advice.findings.judged import found, ids, pod, told
-from webhook.advice.findings.catalogue import RULES
+from webhook.advice.findings import suppressions
+from webhook.advice.findings.catalogue import BY_ID, RULES
+from webhook.advice.findings.finding import Place
 from webhook.advice.findings.rules_of_objects import FLEET
+from webhook.advice.findings.suppressions import Suppression, suppressed_by
+from webhook.jsonpatch import Path
 
 BAD = "preferred.jp/gpu-A100: 1"
 SAID = "# gpuspec: ignore GS101 -- shows a mistake"
@@ -34,6 +40,22 @@ def _reasons(text: str) -> list[str]:
 )
 def test_a_comment_is_for_its_line_or_the_one_below(resources: str) -> None:
     assert _reasons(pod(resources)) == ["shows a mistake"]
+
+
+def test_comments_above_each_other_are_for_the_same_line() -> None:
+    text = pod(
+        f"limits:\n  {SAID}\n  # gpuspec: ignore\n  # gpuspec: ignore GS104 -- gone\n  {BAD}\n"
+        f"requests:\n  # gpuspec: ignore GS101 -- another line\n  {BAD}"
+    )
+    assert _reasons(text) == ["shows a mistake", "another line"]
+    assert told(text) == [("GS005", 10, 11), ("GS004", 11, 11)]
+
+
+def test_a_byte_order_mark_may_stand_before_a_comment_that_stands_alone() -> None:
+    inner = f"{{name: a, resources: {{limits: {{{BAD}}}}}}}"
+    bad = f"{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{containers: [{inner}]}}}}\n"
+    assert _reasons(f"a: 1\n---\n\ufeff{SAID}\n{bad}") == ["shows a mistake"]
+    assert _reasons(f"a: 1\n---\n{SAID}\n\ufeff# b\n") == []
 
 
 @pytest.mark.parametrize(
@@ -193,6 +215,63 @@ def test_places_in_a_part_of_a_file_are_those_of_the_file() -> None:
     assert [one.suppressed for one in suppressed] == ["shows a mistake"]
     annotated = _annotated("GS104: gone", "limits: {cpu: 1}")
     assert [line for _, line, _ in told(annotated, before=10)] == [16]
+
+
+_HERE = Place("f.yaml")
+_IDS = st.sets(st.sampled_from(["GS101", "GS102", "GS104"]), min_size=1).map(frozenset)
+_OBJECTS = st.tuples(
+    st.integers(0, 2), st.sampled_from([(), ("items", 0), ("items", 1), ("items", 10)])
+)
+
+
+@given(
+    st.lists(st.tuples(_IDS, st.integers(1, 4)), max_size=8),
+    st.lists(st.tuples(_IDS, _OBJECTS), max_size=8),
+    st.lists(st.tuples(st.sampled_from(["GS101", "GS104"]), st.integers(0, 5), _OBJECTS)),
+)
+def test_the_first_that_is_meant_suppresses(
+    comments: list[tuple[frozenset[str], int]],
+    annotations: list[tuple[frozenset[str], tuple[int, Path]]],
+    findings: list[tuple[str, int, tuple[int, Path]]],
+) -> None:
+    comments.sort(key=lambda one: one[1])
+    annotations.sort(key=lambda one: one[1])
+    among = [
+        *(Suppression(rules, f"line {at}", _HERE, at) for rules, at in comments),
+        *(Suppression(rules, f"object {of}", _HERE, object=of) for rules, of in annotations),
+    ]
+    used: list[set[str]] = [set() for _ in among]
+    for rule, line, of in findings:
+        meant = [
+            number
+            for number, one in enumerate(among)
+            if rule in one.rules and (one.object == of if one.object else one.line == line)
+        ]
+        for number in meant[:1]:
+            used[number].add(rule)
+        said = suppressed_by(BY_ID[rule], line, of, among)
+        assert said == (among[meant[0]].reason if meant else "")
+    assert [one.used for one in among] == used
+
+
+def test_few_of_many_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    among = [Suppression(frozenset({"GS101"}), "why", _HERE, line) for line in range(1, 5001)]
+    among += [
+        Suppression(frozenset({"GS101"}), "why", _HERE, object=(0, ("items", number)))
+        for number in range(5000)
+    ]
+    looked_at: list[Suppression] = []
+    meant_by = suppressions._meant_by
+
+    def noted(one: Suppression) -> tuple[int, int, Path]:
+        looked_at.append(one)
+        return meant_by(one)
+
+    monkeypatch.setattr(suppressions, "_meant_by", noted)
+    assert suppressed_by(BY_ID["GS101"], 2500, (0, ()), among) == "why"
+    assert suppressed_by(BY_ID["GS101"], 6000, (0, ("items", 2500)), among) == "why"
+    assert suppressed_by(BY_ID["GS101"], 6000, (1, ()), among) == ""
+    assert len(looked_at) < 200
 
 
 @pytest.mark.parametrize("rule", [one.id for one in RULES])

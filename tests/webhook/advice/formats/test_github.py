@@ -85,8 +85,8 @@ def test_any_report_is_read_back_line_by_line(found: Report) -> None:
         file = visible(one.place.file.removeprefix("./"))
         assert value(properties["file"]) == file
         assert value(properties["title"]) == f"{one.rule.id} {one.rule.name}"
-        about = f"in {one_line(one.place.object)}" if one.place.object else ""
-        said = [text for text in (one_line(one.message), one_line(one.hint), about) if text]
+        about = f"in {one.place.object}" if one.place.object else ""
+        said = [text for text in map(one_line, (one.message, one.hint, about)) if text]
         assert data(command[3]) == "\n".join(said)
 
 

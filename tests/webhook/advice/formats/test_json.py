@@ -32,6 +32,7 @@ def test_the_shape() -> None:
         "column": 15,
         "endColumn": 37,
         "object": "Deployment/train",
+        "template": "",
         "path": PATH,
         "message": ERROR.message,
         "hint": 'write "preferred.jp/gpu-any-24gb"',
