@@ -156,3 +156,17 @@ def test_a_folder_that_cannot_be_written_to_is_told(monkeypatch: pytest.MonkeyPa
     assert (result.exit_code, result.stderr) == (2, "p.yaml: Permission denied\n")
     assert [path.name for path in Path().iterdir()] == ["p.yaml"]
     assert Path("p.yaml").read_text() == BAD
+
+
+def test_a_file_that_cannot_be_written_keeps_no_other_from_being_mended() -> None:
+    for name in ("a.yaml", "b.yaml", "c.yaml"):
+        Path(name).write_text(BAD)
+    for name in ("a.yaml", "b.yaml"):
+        Path(f"{name}.link").hardlink_to(name)
+    result = on_table("validate", "--fix", ".")
+    links = "has 2 hard links, which rewriting would break: edit it by hand or copy it first"
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"fixed: c.yaml: write preferred.jp/gpu-a100\na.yaml: {links}\nb.yaml: {links}\n"
+    )
+    assert [Path(f"{name}.yaml").read_text() for name in "abc"] == [BAD, BAD, GOOD]

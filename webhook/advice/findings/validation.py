@@ -29,7 +29,7 @@ from webhook.jsonpatch import Path
 from webhook.terms import TABLE_API, TABLE_KIND
 
 # What every manifest has, and few other files: those are nobody's to judge.
-_MANIFEST: Final = re.compile(r"""^[ \t{"'-]*(?:apiVersion|kind)["']?\s*:""", re.MULTILINE)
+_MANIFEST: Final = re.compile(r"""^[ \t{"'\ufeff-]*(?:apiVersion|kind)["']?\s*:""", re.MULTILINE)
 
 _MOST_UNREADABLE: Final = 50
 

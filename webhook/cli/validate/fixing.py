@@ -12,8 +12,8 @@ from selection_spec.documents import Change, changed
 from webhook.advice.findings.finding import Fix
 from webhook.advice.findings.report import Report
 from webhook.advice.formats.escapes import visible
-from webhook.cli.edited_files import replace_file
-from webhook.cli.inputs import UnreadableError, shown
+from webhook.cli.edited_files import each, replace_file
+from webhook.cli.inputs import UnreadableError, called, shown
 from webhook.cli.validate.files import STDIN
 
 
@@ -24,7 +24,7 @@ def fix_files(report: Report) -> int:
         How many changes were made; each is told on standard error.
 
     Raises:
-        UnreadableError: A file cannot be written.
+        UnreadableError: Files cannot be written; all of them are named, and all others are mended.
     """
     by_file: dict[str, set[Fix]] = defaultdict(set)
     for finding in report.told:
@@ -32,7 +32,7 @@ def fix_files(report: Report) -> int:
             by_file[finding.place.file].add(finding.fix)
     by_file.pop(shown(STDIN), None)
     files = [file for file in sorted(by_file) if Path(file).is_file()]
-    return sum(_fix(Path(file), by_file[file]) for file in files)
+    return sum(each(lambda file: _fix(Path(file), by_file[file]), files))
 
 
 def _fix(file: Path, fixes: set[Fix]) -> int:
@@ -49,7 +49,7 @@ def _fix(file: Path, fixes: set[Fix]) -> int:
         click.echo(f"note: {visible(str(file))} is not UTF-8 and stays as it is", err=True)
         return 0
     except OSError as error:
-        raise UnreadableError(f"{visible(str(file))}: {error.strerror or error}") from None
+        raise UnreadableError(f"{called(str(file))}: {error.strerror or error}") from None
     for one in sorted(fixes, key=lambda fix: fix.start):
         click.echo(f"fixed: {visible(str(file))}: {one.said}", err=True)
     return len(fixes)

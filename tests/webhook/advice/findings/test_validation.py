@@ -61,7 +61,9 @@ def test_what_is_no_manifest_is_nobodys_affair_unless_it_was_named(text: str) ->
     assert judged(text.encode(), is_named=False).findings == ()
 
 
-@pytest.mark.parametrize("head", ["", "---\n", "# a\n", "items:\n- ", '{"', "  "])
+@pytest.mark.parametrize(
+    "head", ["", "---\n", "# a\n", "items:\n- ", '{"', "  ", "a: b\n---\n\ufeff"]
+)
 def test_what_looks_like_a_manifest_is_judged_wherever_it_was_found(head: str) -> None:
     text = f"{head}apiVersion: v1\n  kind: ]\n"
     assert judged(text.encode(), is_named=False).findings != ()
