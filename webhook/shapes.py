@@ -14,6 +14,8 @@ from webhook.selectors import PREFERRED, REQUIRED
 CONTAINER_LISTS = ("initContainers", "containers")
 SIDES = ("limits", "requests")
 
+_OF_A_TOLERATION = ("key", "operator", "value", "effect")
+
 
 def unreadable(pod: dict[str, Any]) -> str:
     """Return which field of a Pod has a shape that the API server will refuse, "" if none (R6)."""
@@ -64,6 +66,8 @@ def _shapes(pod: dict[str, Any], spec: dict[str, Any]) -> Iterator[tuple[str, bo
         yield f"metadata.{name}", _is((metadata or {}).get(name), dict)
     for name, shape in (("nodeSelector", dict), ("tolerations", list), ("affinity", dict)):
         yield f"spec.{name}", _is(spec.get(name), shape)
+    for number, toleration in enumerate(spec.get("tolerations") or ()):
+        yield f"spec.tolerations[{number}]", _is_toleration(toleration)
     claims = spec.get("resourceClaims")
     yield (
         "spec.resourceClaims",
@@ -86,7 +90,18 @@ def _shapes(pod: dict[str, Any], spec: dict[str, Any]) -> Iterator[tuple[str, bo
     yield path, _is(terms, list)
     for number, term in enumerate(terms or ()):
         yield f"{path}[{number}]", _is_term(term)
-    yield f"spec.affinity.nodeAffinity.{PREFERRED}", _is((node or {}).get(PREFERRED), list)
+    preferred = (node or {}).get(PREFERRED)
+    path = f"spec.affinity.nodeAffinity.{PREFERRED}"
+    yield path, _is(preferred, list)
+    for number, one in enumerate(preferred or ()):
+        is_fine = one is None or (isinstance(one, dict) and _is_term(one.get("preference")))
+        yield f"{path}[{number}]", is_fine
+
+
+def _is_toleration(one: object) -> bool:
+    if one is None:
+        return True
+    return isinstance(one, dict) and all(_is(one.get(name), str) for name in _OF_A_TOLERATION)
 
 
 def _is_named(one: object) -> bool:
