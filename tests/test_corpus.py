@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -42,7 +43,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, dict[Format, 
     folder = tmp_path_factory.mktemp("reports")
     wanted = [f"--format={form}={folder / form}" for form in Format]
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(MANIFESTS)
+        # Beside any repository: files are called as they are in theirs.
+        patch.chdir(copytree(MANIFESTS, folder / "manifests"))
         result = on_table("validate", ".", *wanted)
     return result, {form: (folder / form).read_text() for form in Format}
 

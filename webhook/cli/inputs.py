@@ -17,6 +17,9 @@ from webhook.advice.findings.strays import strays
 from webhook.advice.findings.views import views
 from webhook.advice.formats.escapes import visible
 
+STDIN = "-"
+"""How people name standard input."""
+
 # More than anybody mends in one go; a binary file by mistake has thousands.
 _SHOWN_PROBLEMS = 50
 
@@ -121,21 +124,21 @@ def refuse_second_reading(*files: str | None) -> None:
     Raises:
         click.UsageError: Standard input is to be read twice.
     """
-    if files.count("-") > 1:
+    if files.count(STDIN) > 1:
         raise click.UsageError("standard input can be read only once")
 
 
 def read_bytes(file: str) -> bytes:
     """Return what is in a file, or on standard input for ``-``."""
     try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
     except OSError as error:
         raise UnreadableError(f"{called(file)}: {error.strerror or error}") from None
 
 
 def shown(file: str) -> str:
     """Return how messages call a file."""
-    return "<stdin>" if file == "-" else file
+    return "<stdin>" if file == STDIN else file
 
 
 def called(file: str) -> str:

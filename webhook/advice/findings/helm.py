@@ -45,14 +45,17 @@ _MAX_DEPTH: Final = 64
 _SOURCE: Final = "# Source: "
 
 _STRUCTURE: Final = (
-    "this is a template of Helm that was not rendered; documents of this text that have its "
-    "actions between their fields are not judged"
+    "this is a template of Helm that was not rendered; documents of this text that are no YAML "
+    "before that are not judged"
 )
 _VALUES: Final = (
     "a value of this document is an action of Helm that was not rendered; Pods whose devices "
     "depend on such values are not judged"
 )
-_HINT: Final = "judge what comes of it: helm template CHART | gpuspec validate -"
+_HINT: Final = (
+    "judge what comes of it: helm template CHART | gpuspec validate -; and leave templates out by "
+    "a line in .gpuspecignore"
+)
 
 
 @dataclass(frozen=True, slots=True)

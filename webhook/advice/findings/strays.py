@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from itertools import chain
 
-from selection_spec.grammar import is_ours
+from selection_spec.errors import SpecError
+from selection_spec.grammar import is_ours, parse_spec
 from selection_spec.rows import CLAIMS
 from selection_spec.table import Table
 from webhook.advice.findings import rules_of_objects as rules
@@ -111,7 +112,7 @@ def _why_nothing(path: Path) -> str:
 
 def _quota(table: Table, path: Path, key: str, owner: str, at: Path) -> Spot:
     message = f"{key} counts nothing: a quota is charged for what admission has made of a Pod"
-    return Spot(rules.QUOTA, path, message, f"count {_counted(table)}", owner, at)
+    return Spot(rules.QUOTA, path, message, f"count {_counted(table, key)}", owner, at)
 
 
 def _limit_range(table: Table, path: Path, key: str, owner: str, at: Path) -> Spot:
@@ -123,14 +124,24 @@ def _limit_range(table: Table, path: Path, key: str, owner: str, at: Path) -> Sp
     return Spot(rules.LIMIT_RANGE, path, message, "take it out", owner, at, "A5")
 
 
-def _counted(table: Table) -> str:
-    """Return which keys of a quota count the devices of a table."""
+def _counted(table: Table, key: str) -> str:
+    """Return which keys of a quota count the devices that a key means; all where it is none."""
+    try:
+        spec = parse_spec(key.partition(f"{table.domain}/")[2])
+    except SpecError:
+        spec = None
+    meant = [
+        row
+        for row in table.rows
+        if spec is None or spec.is_any or spec.name in (row.name, *row.aliases)
+    ]
+    rows = meant or table.rows
     by_class = (
         f"{row.claim.device_class}.deviceclass.resource.k8s.io/devices"
-        for row in table.rows
+        for row in rows
         if row.pool == CLAIMS and row.claim is not None
     )
-    by_name = (f"requests.{row.resource}" for row in table.rows if row.pool != CLAIMS)
+    by_name = (f"requests.{row.resource}" for row in rows if row.pool != CLAIMS)
     return " or ".join(dict.fromkeys((*by_name, *by_class)))
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from webhook.advice.formats.escapes import visible
-from webhook.cli.inputs import UnreadableError, called
+from webhook.cli.inputs import STDIN, UnreadableError, called
+from webhook.cli.validate.repository import repository_of
 
-STDIN = "-"
 OWN_IGNORE = ".gpuspecignore"
 
 _IGNORE_FILES = (".gitignore", OWN_IGNORE)
@@ -136,15 +136,12 @@ def _of_path(path: str) -> Iterator[Input]:
 
 def _above(folder: Path) -> _Ignored:
     """Return what the ignore files above a folder say, as far as its repository reaches."""
-    above: list[Path] = []
-    named = here = _absolute(folder)
-    while not (here / ".git").exists() and here.parent != here:
-        here = here.parent
-        above.append(here)
-    if not (here / ".git").exists():
+    named = _absolute(folder)
+    root = repository_of(named)
+    if root is None:
         return _Ignored()
     ignored = _Ignored()
-    for one in reversed(above):
+    for one in reversed([above for above in named.parents if above.is_relative_to(root)]):
         ignored = ignored.below(one)
     # Who names a folder that is ignored wants it all the same.
     return _Ignored() if ignored.has(named, is_folder=True) else ignored

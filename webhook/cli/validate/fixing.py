@@ -13,8 +13,7 @@ from webhook.advice.findings.finding import Fix
 from webhook.advice.findings.report import Report
 from webhook.advice.formats.escapes import visible
 from webhook.cli.edited_files import each, replace_file
-from webhook.cli.inputs import UnreadableError, called, shown
-from webhook.cli.validate.files import STDIN
+from webhook.cli.inputs import STDIN, UnreadableError, called, shown
 
 
 def fix_files(report: Report) -> int:

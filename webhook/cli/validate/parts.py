@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from selection_spec.documents import MAX_MANIFEST_BYTES
-from webhook.cli.inputs import UnreadableError, called
-from webhook.cli.validate.files import STDIN
+from webhook.cli.inputs import STDIN, UnreadableError, called
 
 # Whole documents are put together until they are so many bytes.
 _PART_BYTES = 256 * 1024

@@ -11,9 +11,9 @@ from webhook.advice.findings.fleet import Sizes
 from webhook.advice.findings.report import Report
 from webhook.advice.findings.validation import Source, validate
 from webhook.cli.basis import Basis
-from webhook.cli.inputs import UnreadableError, shown
+from webhook.cli.inputs import STDIN, UnreadableError, shown
 from webhook.cli.saved import progress
-from webhook.cli.validate.files import STDIN, Input
+from webhook.cli.validate.files import Input
 from webhook.cli.validate.judges import PodJudge, classes_in
 from webhook.cli.validate.parts import Part, parts
 from webhook.inventory.facts import Json

@@ -18,11 +18,15 @@ from webhook.advice.formats import Format, render
 from webhook.advice.formats.sarif import Tool
 from webhook.cli.inputs import UnreadableError, called
 from webhook.cli.outputs import styled
+from webhook.cli.validate.repository import in_repository
 
 LEVELS: Final = {one.value: one for one in Level}
 
 _COLOURS: Final = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "cyan"}
 _IN_ORDER: Final = tuple(Level)
+
+# Whoever reads these knows files by their places in the repository.
+_FOR_REVIEWS: Final = (Format.GITHUB, Format.SARIF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +76,16 @@ def write(report: Report, wanted: Wanted, *, fail_on: Level) -> None:
         UnreadableError: A file cannot be written.
     """
     tool = Tool(__version__, RULES)
+    reviewed = in_repository(report)
     for form, file in wanted.formats:
+        said = reviewed if form in _FOR_REVIEWS else report
         if file:
-            text = render(report, form=form, tool=tool, fail_on=fail_on)
+            text = render(said, form=form, tool=tool, fail_on=fail_on)
             try:
                 Path(file).write_text(f"{text}\n" if text else "", encoding="utf-8")
             except OSError as error:
                 raise UnreadableError(f"{called(file)}: {error.strerror or error}") from None
-        elif text := render(report, form=form, tool=tool, fail_on=fail_on, colour=_coloured):
+        elif text := render(said, form=form, tool=tool, fail_on=fail_on, colour=_coloured):
             click.echo(text)
 
 

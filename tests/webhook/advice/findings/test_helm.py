@@ -37,10 +37,13 @@ def test_an_action_between_the_parts_makes_a_template_of_its_document(lines: str
     assert (before.rule.id, after.rule.id) == ("GS101", "GS101")
     assert (one.rule.id, one.level) == ("GS002", "warning")
     assert one.message == (
-        "this is a template of Helm that was not rendered; documents of this text that have its "
-        "actions between their fields are not judged"
+        "this is a template of Helm that was not rendered; documents of this text that are no YAML "
+        "before that are not judged"
     )
-    assert one.hint == "judge what comes of it: helm template CHART | gpuspec validate -"
+    assert one.hint == (
+        "judge what comes of it: helm template CHART | gpuspec validate -; and leave templates out "
+        "by a line in .gpuspecignore"
+    )
     assert one.source[one.place.column - 1 :].startswith("{{")
     assert (judged(text).documents, judged(text).pods) == (2, 2)
 

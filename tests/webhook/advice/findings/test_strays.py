@@ -122,6 +122,24 @@ def test_a_quota_counts_claims_by_their_class() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        ("gpu-max1550-128gb", "count requests.gpu.intel.com/i915"),
+        ("gpu-a30", "count requests.nvidia.com/gpu"),
+        ("gpu-any", "count requests.nvidia.com/gpu or requests.gpu.intel.com/i915"),
+        ("gpu-nobody", "count requests.nvidia.com/gpu or requests.gpu.intel.com/i915"),
+        ("gpu-A30", "count requests.nvidia.com/gpu or requests.gpu.intel.com/i915"),
+    ],
+)
+def test_a_quota_counts_the_devices_that_are_named(spec: str, hint: str) -> None:
+    table = make_table(
+        make_row("a30-24gb"), make_row("max1550-128gb", resource="gpu.intel.com/i915")
+    )
+    text = _object("ResourceQuota", f"spec: {{hard: {{requests.preferred.jp/{spec}: 8}}}}")
+    assert [one.hint for one in found(text, table=table)] == [hint]
+
+
 @pytest.mark.rule("A5")
 def test_a_limit_range_gives_or_limits_nothing() -> None:
     text = _object(
