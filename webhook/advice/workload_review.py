@@ -21,23 +21,22 @@ from webhook.admission.translate import Context, Outcome, Verdict, translate
 from webhook.advice.findings.strays import strays
 from webhook.advice.findings.views import View, views
 from webhook.inventory.facts import mapping, mappings
-from webhook.pods import is_queued
 from webhook.snapshot import Snapshot
-from webhook.terms import MAX_MESSAGE_BYTES
+from webhook.terms import KUEUE_LABEL, MAX_MESSAGE_BYTES
 
 Json = dict[str, Any]
 
 _REFUSED = "its Pods will be refused: "
 
-# More templates than any workload has; without a bound one object would hold up everybody's.
-_MOST_JUDGED = 100
+# More than any workload has; without a bound one object would hold up everybody's.
+_MOST_CONTAINERS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class _Judgement:
     """What was found in a workload: why its Pods would be refused, and what else is to be told.
 
-    ``is_new`` tells whether anything of the former was not so before.
+    ``is_new`` tells whether anything of the former was not so before, or begins to matter now.
     """
 
     reason: Reason
@@ -60,7 +59,7 @@ def decide_workload(document: object, snapshot: Snapshot, *, denies: bool = Fals
     uid, request = read_request(document)
     workload = request.get("object")
     judgement = _judge(request, workload, snapshot)
-    is_denied = denies and judgement.is_new and not _ends(workload)
+    is_denied = denies and judgement.is_new
     name = text_of(mapping(mapping(workload).get("metadata")).get("name"))
     if is_denied:
         first, *others = (problem.text() for problem in judgement.problems)
@@ -89,30 +88,44 @@ def _judge(request: Json, workload: object, snapshot: Snapshot) -> _Judgement:
     if not _mentions(workload, snapshot.table.domain):
         return _Judgement(Reason.GOOD_WORKLOAD)
     found, former = list(views(workload)), list(views(request.get("oldObject")))
-    if [view.pod for view in found] == [view.pod for view in former]:
+    is_started = _ends(request.get("oldObject")) and not _ends(workload)
+    if [view.pod for view in found] == [view.pod for view in former] and not is_started:
         # Whoever scales or labels it was told when the template was written.
         return _Judgement(Reason.OTHER_OPERATION)
-    outcomes = [_outcome(view, snapshot) for view in found[:_MOST_JUDGED]]
+    judged = list(_few(found))
+    outcomes = [_outcome(view, snapshot) for view in judged]
     problems = [one for outcome in outcomes for one in outcome.problems]
     warnings = [one for outcome in outcomes for one in outcome.warnings]
     warnings += _strays(workload, found, snapshot)
-    if len(found) > _MOST_JUDGED:
-        text = f"only the first {_MOST_JUDGED} of its {len(found)} kinds of Pods were judged"
+    if len(judged) < len(found):
+        text = f"only the first {len(judged)} of its {len(found)} kinds of Pods were judged"
         warnings.append(Problem(text, level=Level.WARNING))
     reason = reason_of_rule(problems[0].rule) if problems else Reason.GOOD_WORKLOAD
-    known = _problems(former, snapshot) if problems else frozenset()
-    is_new = any((one.rule, one.message) not in known for one in problems)
-    return _Judgement(reason, problems, warnings, is_new)
+    is_new = bool(problems) and (is_started or _is_news(problems, former, snapshot))
+    # Nobody is to be kept from stopping what runs.
+    is_stopped = request.get("operation") == "UPDATE" and _ends(workload)
+    return _Judgement(reason, problems, warnings, is_new and not is_stopped)
 
 
-def _problems(former: Sequence[View], snapshot: Snapshot) -> frozenset[tuple[str, str]]:
-    """Return what was wrong with a workload as it was: that is no reason to refuse a change."""
-    outcomes = (_outcome(view, snapshot) for view in former[:_MOST_JUDGED])
-    return frozenset((one.rule, one.message) for outcome in outcomes for one in outcome.problems)
+def _few(found: Sequence[View]) -> Iterator[View]:
+    """Yield the first Pods, as long as they have few enough containers."""
+    containers = 0
+    for view in found:
+        containers += sum(1 for _ in view.containers())
+        if containers > _MOST_CONTAINERS:
+            return
+        yield view
+
+
+def _is_news(problems: Sequence[Problem], former: Sequence[View], snapshot: Snapshot) -> bool:
+    """Tell whether anything is wrong that was not so before: else a change is not refused."""
+    outcomes = (_outcome(view, snapshot) for view in _few(former))
+    known = {(one.rule, one.message) for outcome in outcomes for one in outcome.problems}
+    return any((one.rule, one.message) not in known for one in problems)
 
 
 def _ends(workload: object) -> bool:
-    """Tell whether a workload runs no Pods from now on: nobody is to be kept from stopping it."""
+    """Tell whether a workload runs no Pods from now on."""
     value = mapping(workload)
     spec = mapping(value.get("spec"))
     is_stopped = spec.get("suspend") is True or 0 in (spec.get("replicas"), spec.get("parallelism"))
@@ -138,7 +151,7 @@ def _outcome(view: View, snapshot: Snapshot) -> Outcome:
     context = Context(
         is_template=view.kind != "Pod",
         daemon_set=view.owner.partition("/")[2] if is_set else None,
-        kueue=is_queued(view.item),
+        kueue=KUEUE_LABEL in mapping(mapping(view.item.get("metadata")).get("labels")),
     )
     outcome = translate(view.pod, context, snapshot)
     is_denied = outcome.verdict is Verdict.DENIED

@@ -89,7 +89,7 @@ def test_one_object_with_very_many_templates_is_judged_in_part() -> None:
     template = workload()["spec"]["template"]
     many = {"kind": "Fleet", "metadata": {"name": "x"}, "spec": {"parts": [template] * 1234}}
     warnings = answer(review(many))["warnings"]
-    assert "only the first 100 of its 1234 kinds of Pods were judged" in warnings
+    assert "only the first 250 of its 1234 kinds of Pods were judged" in warnings
 
 
 def test_what_a_controller_tells_of_an_object_is_not_judged() -> None:
@@ -139,6 +139,24 @@ def test_nobody_is_kept_from_stopping_what_was_wrong_before(new: Json, *, denied
     told = answer(review(new, workload(), "UPDATE"), denies=True)
     assert told["allowed"] is not denied
     assert denied or told["warnings"]
+
+
+@pytest.mark.parametrize("stopped", [{"suspend": True}, {"replicas": 0}, {"parallelism": 0}])
+def test_what_was_stopped_is_judged_when_it_starts(stopped: Json) -> None:
+    """Else whoever is refused would create it suspended, and resume it."""
+    created = answer(review(workload(spec=stopped)), denies=True)
+    started = review(workload(), workload(spec=stopped), "UPDATE")
+    assert created["allowed"] is False
+    assert answer(started, denies=True)["allowed"] is False
+    assert answer(started)["warnings"][0].startswith("its Pods will be refused: ")
+    right = review(workload(RIGHT), workload(RIGHT, spec=stopped), "UPDATE")
+    assert answer(right, denies=True) == {"uid": "u", "allowed": True}
+
+
+@pytest.mark.parametrize("odd", ["x", ["x"], 5, {"labels": "x"}])
+def test_metadata_of_any_shape_is_looked_past(odd: object) -> None:
+    told = answer(review({**workload(), "metadata": odd}), denies=True)
+    assert told["allowed"] is False
 
 
 def test_thousands_of_templates_without_a_key_of_ours_are_let_in_at_once() -> None:

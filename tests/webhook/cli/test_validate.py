@@ -136,7 +136,7 @@ def test_what_is_suppressed_fails_nothing() -> None:
         ((), "give a PATH: a file, a folder, or - for standard input"),
         (("-", "--format", "xml"), "there is no xml; there are text, json, sarif, junit, github"),
         (("-", "--format", "json", "--format", "text"), "--format: several for standard output"),
-        (("-", "--format", "json=a", "--format", "sarif=a"), "--format: several for a"),
+        (("-", "--format", "json=a", "--format", "sarif=./a"), "--format: several for "),
         (("-", "--fail-on", "never"), "'never' is not one of 'error', 'warning', 'note'"),
         (("-", "--kubeconfig", "x"), "--kubeconfig and --context are for --cluster"),
     ],
@@ -378,3 +378,20 @@ def test_a_fleet_and_a_cluster_contradict_each_other() -> None:
     Path("p.yaml").write_text(GOOD)
     result = run("validate", "p.yaml", "--cluster", "--fleet", "nodes.json")
     assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("named", ["a.yaml", "."])
+def test_no_report_is_written_over_a_manifest(named: str) -> None:
+    Path("a.yaml").write_text(BAD)
+    result = on_table("validate", named, "--format", "json=./a.yaml")
+    assert result.exit_code == 2
+    assert "--format json=./a.yaml: the file is one of those to be judged" in result.stderr
+    assert Path("a.yaml").read_text() == BAD
+
+
+def test_the_last_report_of_a_folder_is_written_again() -> None:
+    Path("a.yaml").write_text(BAD)
+    wanted = ("validate", ".", "--format", "json=report.json", "--format", "text")
+    first = on_table(*wanted)
+    again = on_table(*wanted)
+    assert (again.exit_code, again.stderr) == (first.exit_code, "") == (1, "")

@@ -11,6 +11,7 @@ import pytest
 from selection_spec.documents import Change, changed
 from tests.webhook.advice.findings.judged import pod
 from tests.webhook.cli.running import on_table
+from webhook.advice.findings.report import Report
 from webhook.cli.validate import fixing
 
 BAD = pod("limits: {preferred.jp/gpu-A100: 1}  # a 日本語 comment")
@@ -104,7 +105,9 @@ def test_another_encoding_stays_as_it_is(encoding: str) -> None:
     Path("p.yaml").write_bytes(raw)
     result = on_table("validate", "--fix", "p.yaml")
     assert result.exit_code == 1
-    assert result.stderr == "note: p.yaml is not UTF-8 and stays as it is\n"
+    assert result.stderr == ""
+    assert "GS101" in result.stdout
+    assert "--fix applies it" not in result.stdout
     assert Path("p.yaml").read_bytes() == raw
 
 
@@ -170,3 +173,22 @@ def test_a_file_that_cannot_be_written_keeps_no_other_from_being_mended() -> Non
         f"fixed: c.yaml: write preferred.jp/gpu-a100\na.yaml: {links}\nb.yaml: {links}\n"
     )
     assert [Path(f"{name}.yaml").read_text() for name in "abc"] == [BAD, BAD, GOOD]
+
+
+@pytest.mark.parametrize(
+    "meanwhile", [BAD.replace("A100", "a30").encode(), BAD.encode() + b"\xff", b""]
+)
+def test_a_file_that_has_changed_meanwhile_stays_as_it_is(
+    meanwhile: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("p.yaml").write_text(BAD)
+    judged = fixing.fix_files
+
+    def change_and_fix(report: Report) -> int:
+        Path("p.yaml").write_bytes(meanwhile)
+        return judged(report)
+
+    monkeypatch.setattr("webhook.cli.validate.fix_files", change_and_fix)
+    result = on_table("validate", "--fix", "p.yaml")
+    assert result.stderr == "note: p.yaml has changed meanwhile; run again\n"
+    assert Path("p.yaml").read_bytes() == meanwhile

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
@@ -32,6 +32,8 @@ _ACTION: Final = re.compile(
     rf"\{{\{{-?\s{{0,99}}(?:(?P<helm>[^{{}}\n]{{0,200}}?(?:{_OF_HELM}))|{_OF_OTHERS})"
 )
 
+
+_ANY_ACTION: Final = re.compile(r"\{\{")
 
 # What of a Pod decides which devices it gets; an action anywhere else changes nothing of that.
 _JUDGED: Final = (
@@ -94,18 +96,11 @@ def unrendered(text: Text, survey: Survey) -> Templates:
     broken = {_part(begins, problem.line, problem.column) for problem in survey.problems}
     structures: dict[int, tuple[int, int]] = {}
     values: dict[int, tuple[int, int]] = {}
-    of_comment = 0
-    for match in _ACTION.finditer(text.text):
-        line, column = text.position(match.start())
-        within = text.within(line, column)
+    for line, column, is_between in _actions(text):
         part = _part(begins, line, column)
-        if line == of_comment or part in structures or within is Within.BLOCK:
-            continue
-        if within is Within.NO_SCALAR and _is_in_comment(text.line(line)[: column - 1]):
-            of_comment = line
-        elif within is Within.NO_SCALAR or (match["helm"] is not None and part in broken):
-            structures[part] = (line, column)
-        elif match["helm"] is not None:
+        if is_between or part in broken:
+            structures.setdefault(part, (line, column))
+        else:
             values.setdefault(part, (line, column))
     first = [_finding(text, *at, _STRUCTURE) for at in list(structures.values())[:1]]
     inside = {part: at for part, at in values.items() if part not in structures}
@@ -141,8 +136,37 @@ def _part(begins: Sequence[int], line: int, column: int) -> int:
     return (bisect_left if column == 1 else bisect_right)(begins, line)
 
 
+def _actions(text: Text) -> Iterator[tuple[int, int, bool]]:
+    """Yield the actions of a text of Helm's: line, column, and whether it is between YAML's parts.
+
+    One that only Helm's templates have tells that the text is one; then all others are Helm's, too.
+    """
+    if any(is_sure for _, _, is_sure in _places(text, _ACTION)):
+        for line, column, _ in _places(text, _ANY_ACTION):
+            yield line, column, text.within(line, column) is Within.NO_SCALAR
+
+
+def _places(text: Text, actions: re.Pattern[str]) -> Iterator[tuple[int, int, bool]]:
+    """Yield what is no comment and in no text of several lines, and whether it must be Helm's."""
+    of_comment = 0
+    for match in actions.finditer(text.text):
+        line, column = text.position(match.start())
+        if line == of_comment:
+            continue
+        within = text.within(line, column)
+        is_between = within is Within.NO_SCALAR
+        if is_between and _is_in_comment(text.line(line)[: column - 1]):
+            of_comment = line
+        elif within is not Within.BLOCK:
+            yield line, column, is_between or match.lastgroup == "helm"
+
+
 def rests_on_actions(pod: object) -> bool:
-    """Tell whether actions that nobody has rendered decide what devices a Pod gets."""
+    """Tell whether actions that nobody has rendered decide what devices a Pod gets.
+
+    Args:
+        pod: A Pod of a text that is known to be a template.
+    """
     spec = mapping(mapping(pod).get("spec"))
     containers = [
         container.get(field)
@@ -155,8 +179,7 @@ def rests_on_actions(pod: object) -> bool:
 
 def _has_action(value: object, depth: int = 0) -> bool:
     if isinstance(value, str):
-        found = _ACTION.search(value)
-        return found is not None and found["helm"] is not None
+        return _ANY_ACTION.search(value) is not None
     if depth > _MAX_DEPTH:
         return False
     if isinstance(value, dict):

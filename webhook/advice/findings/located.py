@@ -28,12 +28,14 @@ class Text:
         may_merge: Whether a mapping in it may take over the keys of another.
         before: How many lines of the file come before it.
         characters: How many characters of the file come before it.
+        is_utf8: Whether it can be changed in place: no other encoding is.
     """
 
     file: str
     text: str
     before: int = 0
     characters: int = 0
+    is_utf8: bool = field(default=True, kw_only=True)
     lines: Sequence[str] = field(init=False)
     may_merge: bool = field(init=False)
     _starts: list[int] = field(init=False)
@@ -104,7 +106,7 @@ def located(spot: Spot, document: Document, text: Text) -> Finding:
 def _fix(spot: Spot, document: Document, text: Text) -> Fix | None:
     """Return the change of a key, where it stands there as it is called."""
     path = spot.renamed or spot.path
-    if not spot.rename or (spot.renamed and text.may_merge):
+    if not spot.rename or not text.is_utf8 or text.may_merge:
         # What is merged elsewhere may have to stay what it is there.
         return None
     line, column = document.key_position(path)

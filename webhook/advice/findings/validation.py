@@ -81,7 +81,8 @@ def validate(
         sizes: How large its rows are, as far as that is known.
     """
     survey = survey_manifests(source.raw)
-    text = Text(source.file, survey.text, source.before, source.characters)
+    is_utf8 = _is_utf8(source.raw)
+    text = Text(source.file, survey.text, source.before, source.characters, is_utf8=is_utf8)
     if not source.is_named and _MANIFEST.search(survey.text) is None:
         return Validated((), 0, 0)
     heard = suppressions.in_comments(text)
@@ -138,12 +139,13 @@ class _Run:
                 self._of_problem(rule, problem, problem.level, number)
             return
         template = rendered_from(self._text, document.line)
-        told: set[tuple[str, int, int, str]] = set()
+        told: set[tuple[Path, str, int, int, str]] = set()
         for spot in self._spots(document, is_template=is_template):
             finding = replace(located(spot, document, self._text), template=template)
-            # What an anchor shares is found once for each container, and to be mended once.
+            # What an anchor shares is found once for each container, and to be mended once; what
+            # other objects share with it has suppressions of its own.
             at, said = finding.place, _CONTAINER.sub("", finding.message)
-            same = (finding.rule.id, at.line, at.column, said)
+            same = (spot.object, finding.rule.id, at.line, at.column, said)
             if same not in told:
                 told.add(same)
                 line = finding.place.line - self._text.before
@@ -173,7 +175,8 @@ class _Run:
             place = Place(self._text.file, line, column, self._text.end(line, column))
             heard = suppressions.in_annotation(said, place, (number, at))
             self._among += heard.suppressions
-            self._wrong += [(self._text.moved(where), why) for where, why in heard.wrong]
+            wrong = dict.fromkeys(heard.wrong)
+            self._wrong += [(self._text.moved(where), why) for where, why in wrong]
 
     def _of_problem(
         self, rule: Rule, problem: Problem, level: Level, number: int = _NO_DOCUMENT
@@ -190,6 +193,14 @@ class _Run:
     def _about_these(self, rule: Rule, place: Place, said: str) -> None:
         source = self._text.line(place.line - self._text.before)
         self.findings.append(Finding(rule, place, said, "", rule.level, source=source))
+
+
+def _is_utf8(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _is_manifest(document: Document) -> bool:

@@ -9,7 +9,7 @@ from selection_spec.errors import Level
 from webhook.admission.messages import one_line
 from webhook.advice.findings.finding import Finding, Place
 from webhook.advice.findings.report import Report
-from webhook.advice.formats.escapes import visible
+from webhook.advice.formats.escapes import disarmed, visible
 from webhook.advice.formats.source_line import marked
 from webhook.advice.words import WIDTH, counted, wrapped
 
@@ -34,7 +34,7 @@ def plain(_: Level, text: str) -> str:
 def as_text(report: Report, colour: Colour = plain) -> str:
     """Return what is told, one finding after the other, and a line that sums up."""
     blocks = ["\n".join(finding_lines(one, colour)) for one in report.told]
-    return "\n\n".join([*blocks, summary(report)])
+    return disarmed("\n\n".join([*blocks, summary(report)]))
 
 
 def finding_lines(one: Finding, colour: Colour = plain) -> Iterator[str]:

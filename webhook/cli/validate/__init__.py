@@ -136,6 +136,9 @@ def validate(
     if table_file is not None:
         called = f"table {name} in {Path(shown(table_file)).name}"
     files = list(inputs(paths, forces_ignore=forces_ignore))
+    # A report that a folder has from the last time is written again.
+    kept = [one.file for one in files if one.is_named or not one.file.endswith(".json")]
+    wanted.spare([*kept, *class_files])
     run = Run(basis, known, files, class_files, sizes, called)
     report = run.report()
     if fixes and fix_files(report):

@@ -38,17 +38,22 @@ def _fix(file: Path, fixes: set[Fix]) -> int:
     try:
         raw = file.read_bytes()
         mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
-        text = raw.removeprefix(mark).decode()
+        text = _decoded(raw.removeprefix(mark))
         if any(text[one.start : one.end] != one.old for one in fixes):
             click.echo(f"note: {visible(str(file))} has changed meanwhile; run again", err=True)
             return 0
         mended = changed(text, (Change(one.start, one.end, one.text) for one in fixes))
         replace_file(file, mark + mended.encode())
-    except UnicodeDecodeError:
-        click.echo(f"note: {visible(str(file))} is not UTF-8 and stays as it is", err=True)
-        return 0
     except OSError as error:
         raise UnreadableError(f"{called(str(file))}: {error.strerror or error}") from None
     for one in sorted(fixes, key=lambda fix: fix.start):
         click.echo(f"fixed: {visible(str(file))}: {one.said}", err=True)
     return len(fixes)
+
+
+def _decoded(raw: bytes) -> str:
+    """Return a file's text; "" where it is no longer in the encoding that it was judged in."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -50,13 +51,27 @@ class Wanted:
                     f"--format {text}: there is no {name}; there are {', '.join(Format)}"
                 )
             found.append((Format(name), file))
-        places = [file for _, file in found]
+        places = [file and os.path.realpath(file) for _, file in found]
         if twice := sorted({file for file in places if places.count(file) > 1}):
             where = ", ".join(file or "standard output" for file in twice)
             raise click.UsageError(
                 f"--format: several for {where}; give each another file, as in sarif=out.sarif"
             )
         return cls(tuple(found))
+
+    def spare(self, read: Iterable[str]) -> None:
+        """Refuse to write a report over what is read.
+
+        Raises:
+            click.UsageError: A format's file is one of those.
+        """
+        inputs = set(map(os.path.realpath, read))
+        for form, file in self.formats:
+            if file and os.path.realpath(file) in inputs:
+                raise click.UsageError(
+                    f"--format {form}={called(file)}: the file is one of those to be judged; give "
+                    "the report another"
+                )
 
     @property
     def is_for_people(self) -> bool:

@@ -62,6 +62,27 @@ def test_what_needs_a_person_has_no_fix(resources: str) -> None:
     assert _mended(pod(resources), 0) == pod(resources)
 
 
+def test_what_is_merged_elsewhere_has_no_fix() -> None:
+    """There the key would come to stand beside one of the same name, which then wins."""
+    text = """\
+kind: Pod
+spec:
+  containers:
+    - {name: a, resources: {limits: &l {preferred.jp/GPU-A100: 1}}}
+    - {name: b, resources: {limits: {<<: *l, preferred.jp/gpu-a100: 4}}}
+"""
+    assert "GS101" in ids(text)
+    assert _mended(text, 0) == text
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "shift-jis"])
+def test_what_is_not_utf_8_has_no_fix(encoding: str) -> None:
+    raw = (pod("limits: {preferred.jp/gpu-A100: 1}") + "# 日本\n").encode(encoding)
+    assert [(one.rule.id, one.fix) for one in found(raw) if one.rule.id == "GS101"] == [
+        ("GS101", None)
+    ]
+
+
 @pytest.mark.rule("A4")
 @pytest.mark.parametrize(
     ("before", "after"),

@@ -175,3 +175,19 @@ def test_what_helm_has_rendered_is_known_by_its_comment() -> None:
         "in Pod/p",
     ]
     assert [one.template for one in found(BAD)] == [""]
+
+
+_IN_A_TEMPLATE = "kind: Other\na: '{{ .Values.x }}'\n---\n"
+
+
+@pytest.mark.parametrize("value", ["{{ $n }}", "{{ .count }}", "{{ if $b }}1{{ else }}2{{ end }}"])
+def test_in_a_template_every_action_is_helms(value: str) -> None:
+    """A range over documents gives them variables that other tools write alike."""
+    text = pod(f"limits: {{preferred.jp/gpu-a100: '{value}'}}")
+    assert ids(_IN_A_TEMPLATE + text) == ["GS002", "GS002"]
+    assert ids(text) == ["GS102"]
+
+
+def test_what_stands_in_a_range_is_no_broken_yaml() -> None:
+    text = "{{- range .Values.jobs }}\n---\nkind: Job\nmetadata: {name: {{ .name }} }\n---\n" + BAD
+    assert ids(text) == ["GS002", "GS101"]

@@ -282,3 +282,30 @@ def test_every_rule_can_be_named(rule: str) -> None:
         return
     (one,) = found(pod(f"limits: {{cpu: 1}} # gpuspec: ignore {rule} -- why"))
     assert one.message == f"nothing here is {rule}: it suppresses nothing"
+
+
+def test_what_an_anchor_shares_is_suppressed_for_its_own_object_only() -> None:
+    text = """\
+kind: List
+apiVersion: v1
+items:
+  - kind: Pod
+    metadata: {name: a, annotations: {gpuspec.preferred.jp/ignore: "GS104: it comes in March"}}
+    spec: &s {containers: [{name: m, resources: {limits: {preferred.jp/gpu-b1: 1}}}]}
+  - kind: Pod
+    metadata: {name: b}
+    spec: *s
+"""
+    assert [(one.place.object, bool(one.suppressed)) for one in found(text)] == [
+        ("Pod/a", True),
+        ("Pod/b", False),
+    ]
+
+
+def test_an_annotation_of_two_bad_lines_is_told_of_once() -> None:
+    text = """\
+kind: Pod
+metadata: {annotations: {gpuspec.preferred.jp/ignore: "x\\ny"}}
+spec: {containers: [{name: m}]}
+"""
+    assert ids(text) == ["GS005"]

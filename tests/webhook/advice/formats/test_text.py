@@ -129,6 +129,15 @@ def test_no_line_begins_as_a_command_of_github_actions() -> None:
     assert not any(line.lstrip().startswith("::") for line in lines)
 
 
+def test_nothing_of_a_manifest_is_a_command_of_github_runners() -> None:
+    """They obey ``##[`` wherever in a line it stands."""
+    odd = "##[error]x"
+    place = replace(NOTE.place, file=f"{odd}.yaml", column=1, object=odd)
+    text = as_text(report(replace(NOTE, place=place, message=odd, hint=odd, source=odd)))
+    assert "##[" not in text
+    assert text.count(r"#\x23[error]x") == 5
+
+
 @given(REPORTS)
 def test_any_report_has_a_block_for_each_finding_and_no_forged_line(found: Report) -> None:
     text = as_text(found)
