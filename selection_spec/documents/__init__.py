@@ -4,7 +4,7 @@ Every problem has a field path, a line, a column and a hint. Nothing but ``Docum
 for a text, whatever it holds.
 """
 
-from selection_spec.documents.editing import Change, EditError, changed
+from selection_spec.documents.changes import Change, EditError, changed
 from selection_spec.documents.loading import (
     Document,
     Survey,

@@ -6,11 +6,19 @@ changed so is refused, never written anew: a value that several places share by 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 
-from selection_spec.documents import emitting
+from selection_spec.documents import emitting, removal
+from selection_spec.documents.changes import (
+    FORM,
+    SHARED,
+    Change,
+    EditError,
+    line_end,
+    line_start,
+)
 from selection_spec.documents.emitting import Style, style_of
 from selection_spec.documents.likeness import alike, grown_from, same, subsequence
 from selection_spec.documents.nodes import (
@@ -18,45 +26,15 @@ from selection_spec.documents.nodes import (
     Literal,
     Mapping,
     Node,
+    Path,
     Scalar,
     is_merge_key,
 )
 from selection_spec.documents.nodes import Sequence as SequenceNode
 from selection_spec.documents.scalars import key_text
 
-_SHARED = "an anchor (&) or an alias (*) shares it with another place"
 _SHOWS_STYLE = 1 << 14
-_FORM = "it is written in a form that is not edited"
-
-
-class EditError(Exception):
-    """A value cannot be changed where it stands; says why, in words about ``it``."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Change:
-    """What is between two offsets of a text is replaced."""
-
-    start: int
-    end: int
-    text: str
-
-
-def changed(text: str, changes: Iterable[Change]) -> str:
-    """Return a text with changes applied; of those at one place the first comes first.
-
-    Raises:
-        EditError: Two of them overlap.
-    """
-    ordered = sorted(changes, key=lambda change: (change.start, change.end))
-    if any(one.end > other.start for one, other in pairwise(ordered)):
-        raise EditError("two changes meet in one place")
-    parts: list[str] = []
-    at = 0
-    for change in ordered:
-        parts += [text[at : change.start], change.text]
-        at = change.end
-    return "".join([*parts, text[at:]])
+_COMMENT_BEHIND = re.compile(r"[ \t]*#")
 
 
 def changes_between(text: str, root: Node, before: object, after: object) -> list[Change]:
@@ -69,10 +47,12 @@ def changes_between(text: str, root: Node, before: object, after: object) -> lis
         after: What it is to be.
 
     Raises:
-        EditError: It cannot be changed where it stands.
+        EditError: It cannot be changed where it stands; with all places where that is so.
     """
     editor = _Editor(text, root.at, is_json=_is_json(root, text))
-    editor.value(root, before, after)
+    editor.value(root, (), before, after)
+    if editor.failures:
+        raise EditError(next(iter(editor.failures.values())), editor.failures)
     return editor.changes
 
 
@@ -84,19 +64,27 @@ class _Editor:
         # Whoever looks for a style in a long text has found it soon.
         self._style = replace(style_of(text[begin : begin + _SHOWS_STYLE]), is_json=is_json)
         self.changes: list[Change] = []
+        self.failures: dict[Path, str] = {}
 
-    def value(self, node: Node, before: object, after: object) -> None:
+    def value(self, node: Node, path: Path, before: object, after: object) -> None:
+        """Change a value; where that fails the others change nevertheless, so that all is told."""
         if same(before, after):
             return
+        try:
+            self._value(node, path, before, after)
+        except EditError as error:
+            self.failures[path] = str(error)
+
+    def _value(self, node: Node, path: Path, before: object, after: object) -> None:
         self._refuse_shared(node)
         if isinstance(node, Mapping | SequenceNode) and after in ({}, []):
             self._replace(node, "{}" if after == {} else "[]")
         elif isinstance(node, Mapping) and isinstance(before, dict) and isinstance(after, dict):
-            self._mapping(node, before, after)
+            self._mapping(node, path, before, after)
         elif (
             isinstance(node, SequenceNode) and isinstance(before, list) and isinstance(after, list)
         ):
-            self._sequence(node, before, after)
+            self._sequence(node, path, before, after)
         elif isinstance(before, dict | list) or isinstance(after, dict | list):
             self._replace(node, emitting.flow(after, self._style))
         else:
@@ -106,16 +94,16 @@ class _Editor:
     def _refuse_shared(self, node: Node) -> None:
         """Refuse what stands in two places, or carries the mark by which it could."""
         if isinstance(node, Alias):
-            raise EditError(_SHARED)
+            raise EditError(SHARED)
         if self._text[node.at : node.at + 1] == "&":
-            raise EditError(_SHARED)
+            raise EditError(SHARED)
         if node.end > node.at and self._text[node.at] == "!":
-            raise EditError(_FORM)
+            raise EditError(FORM)
 
     def _refuse_anchors_in(self, node: Node) -> None:
         """Refuse to take away what other places may refer to."""
         if not isinstance(node, Alias) and self._text[node.at : node.at + 1] == "&":
-            raise EditError(_SHARED)
+            raise EditError(SHARED)
         if isinstance(node, Mapping | SequenceNode):
             for child in node.children:
                 self._refuse_anchors_in(child)
@@ -130,25 +118,27 @@ class _Editor:
             gap = " " if node.at == node.end and self._text[node.at - 1 : node.at] == ":" else ""
             self._change(node.at, node.end, gap + written)
 
-    def _mapping(self, node: Mapping, before: dict[str, object], after: dict[str, object]) -> None:
+    def _mapping(
+        self, node: Mapping, path: Path, before: dict[str, object], after: dict[str, object]
+    ) -> None:
         entries = node.entries()
         places = {_name(key): place for place, (key, _) in enumerate(entries)}
         gone = [name for name in before if name not in after]
         new = {name: value for name, value in after.items() if name not in before}
         if any(name not in places for name in gone) or "" in gone:
-            raise EditError(_SHARED)
+            raise EditError(SHARED)
         for name in list(gone):
             heir = next((one for one, value in new.items() if alike(before[name], value)), None)
             if heir is not None:
                 key, value = entries[places[name]]
                 self._rename(key, heir)
-                self.value(value, before[name], new.pop(heir))
+                self.value(value, (*path, name), before[name], new.pop(heir))
                 gone.remove(name)
         for name, was in before.items():
             if name in after and not same(was, after[name]):
                 if name not in places:
-                    raise EditError(_SHARED)
-                self.value(entries[places[name]][1], was, after[name])
+                    raise EditError(SHARED)
+                self.value(entries[places[name]][1], (*path, name), was, after[name])
         self._drop_entries(node, {places[name] for name in gone})
         if new:
             self._add_entries(node, new, all_gone=len(gone) == len(entries))
@@ -168,47 +158,32 @@ class _Editor:
             self._refuse_anchors_in(entries[place][1])
         spans = [(key.at, max(key.end, value.end)) for key, value in entries]
         if node.is_flow:
-            self._drop_in_flow(spans, places)
-            return
-        for place in sorted(places):
-            start, end = spans[place]
-            begin = self._line_start(start)
-            if not self._text[begin:start].strip(" "):
-                self._change(begin, self._line_end(end), "")
-            elif self._text[begin:start].strip(" -") or place + 1 == len(entries):
-                raise EditError(_FORM)
-            else:
-                # The first entry of a list's item: the next one moves up behind the dash.
-                self._change(start, spans[place + 1][0], "")
-
-    def _drop_in_flow(self, spans: Sequence[tuple[int, int]], places: set[int]) -> None:
-        is_first = True
-        for place, (start, end) in enumerate(spans):
-            if place not in places:
-                is_first = False
-            elif not is_first:
-                self._change(spans[place - 1][1], end, "")
-            else:
-                behind = spans[place + 1][0] if place + 1 < len(spans) else end
-                self._change(start, behind, "")
+            self.changes += removal.in_flow(self._text, spans, places, node.end - 1)
+        else:
+            self.changes += removal.of_entries(self._text, spans, places)
 
     def _drop_items(self, node: SequenceNode, places: set[int]) -> None:
         for place in places:
             self._refuse_anchors_in(node.children[place])
         if node.is_flow:
-            self._drop_in_flow([(one.at, one.end) for one in node.children], places)
+            spans = [(one.at, one.end) for one in node.children]
+            self.changes += removal.in_flow(self._text, spans, places, node.end - 1)
             return
         for place in sorted(places):
             child = node.children[place]
-            begin = self._line_start(self._dash(child))
-            self._change(begin, self._line_end(child.end), "")
+            begin = line_start(self._text, self._dash(child))
+            self._change(begin, line_end(self._text, child.end), "")
 
     def _dash(self, child: Node) -> int:
         """Return where the dash of an item stands; nothing but spaces is before it."""
         dash = self._text.rfind("-", 0, child.at)
         between = self._text[dash + 1 : child.at]
-        if dash < 0 or between.strip() or self._text[self._line_start(dash) : dash].strip(" "):
-            raise EditError(_FORM)
+        if (
+            dash < 0
+            or between.strip()
+            or self._text[line_start(self._text, dash) : dash].strip(" ")
+        ):
+            raise EditError(FORM)
         return dash
 
     # --- What comes
@@ -264,12 +239,15 @@ class _Editor:
         if all_gone:
             self._change(behind, behind, ", ".join(parts))
             return
+        if _COMMENT_BEHIND.match(self._text, behind):
+            # What comes here would take the last entry's comment for its own.
+            raise EditError(FORM)
         lead = self._text[node.at + 1 : within[0].at]
         gap = lead if "\n" in lead and not lead.strip() else " "
         self._change(behind, behind, "".join(f",{gap}{part}" for part in parts))
 
     def _insert_lines(self, behind: int, lines: str) -> None:
-        at = self._line_end(behind)
+        at = line_end(self._text, behind)
         if at == len(self._text) and not self._text.endswith("\n"):
             newline = self._style.newline
             lines = newline + lines.removesuffix(newline)
@@ -277,7 +255,9 @@ class _Editor:
 
     # --- Lists
 
-    def _sequence(self, node: SequenceNode, before: list[object], after: list[object]) -> None:
+    def _sequence(
+        self, node: SequenceNode, path: Path, before: list[object], after: list[object]
+    ) -> None:
         kept = subsequence(before, after)
         if kept is not None:
             self._drop_items(node, set(range(len(before))) - set(kept))
@@ -286,7 +266,7 @@ class _Editor:
         if len(before) != len(after):
             heirs = grown_from(before, after) or heirs
         for place, other in zip(heirs, after, strict=False):
-            self.value(node.children[place], before[place], other)
+            self.value(node.children[place], (*path, place), before[place], other)
         self._drop_items(node, set(range(len(before))) - set(heirs))
         if len(after) > len(heirs):
             self._add_items(node, after[len(heirs) :], all_gone=not heirs)
@@ -296,18 +276,8 @@ class _Editor:
     def _change(self, start: int, end: int, text: str) -> None:
         self.changes.append(Change(start, end, text))
 
-    def _line_start(self, at: int) -> int:
-        return self._text.rfind("\n", 0, at) + 1
-
-    def _line_end(self, at: int) -> int:
-        """Return where the next line begins; a block of text ends at the beginning of one."""
-        if at and self._text[at - 1] == "\n":
-            return at
-        found = self._text.find("\n", at)
-        return len(self._text) if found < 0 else found + 1
-
     def _column(self, at: int) -> int:
-        return at - self._line_start(at)
+        return at - line_start(self._text, at)
 
 
 def _is_json(root: Node, text: str) -> bool:

@@ -6,7 +6,8 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Self
 
-from selection_spec.documents.editing import Change, EditError, changes_between
+from selection_spec.documents.changes import Change, EditError
+from selection_spec.documents.editing import changes_between
 from selection_spec.documents.faults import Fault
 from selection_spec.documents.nodes import Lines, Mapping, Node, Path, Sequence, field_path
 from selection_spec.documents.reading import Located, read

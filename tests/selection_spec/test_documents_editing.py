@@ -270,6 +270,137 @@ def test_changes_that_meet_are_refused() -> None:
         changed("abc", [Change(0, 2, "x"), Change(1, 3, "y")])
 
 
+COMMENTED = {
+    "a neighbour's comment between brackets": (
+        "s: {\n  a: 1, # of a\n  b: 2, # of b\n  c: 3 # of c\n}\n",
+        ("s", "b"),
+        "s: {\n  a: 1, # of a\n  c: 3 # of c\n}\n",
+    ),
+    "the next one's comment between brackets": (
+        "s: {\n  a: 1, # of a\n  # of b\n  b: 2\n}\n",
+        ("s", "a"),
+        "s: {\n  # of b\n  b: 2\n}\n",
+    ),
+    "the last one between brackets": (
+        "s: [\n  a, # of a\n  # above b\n  b # of b\n]\n",
+        ("s", 1),
+        "s: [\n  a # of a\n  # above b\n]\n",
+    ),
+    "a comment below what goes between brackets": (
+        "s: {a: 1, b: 2,\n  # of c\n  c: 3}\n",
+        ("s", "b"),
+        "s: {a: 1,\n  # of c\n  c: 3}\n",
+    ),
+    "the first of an item": (
+        "- a: 1 # of a\n  # of b\n  b: 2\n",
+        (0, "a"),
+        "- # of b\n  b: 2\n",
+    ),
+    "the first of an item that is long": (
+        "- a: # of a\n    x: 1\n    # in a\n    y: 2\n\n  # of b\n  # too\n  b: 2\n",
+        (0, "a"),
+        "- # of b\n  # too\n  b: 2\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "path", "becomes"), COMMENTED.values(), ids=COMMENTED)
+def test_comments_of_others_stay(text: str, path: Path, becomes: str) -> None:
+    assert edited(text, path, GONE) == becomes
+
+
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ("- a: 1\n  b: 2\n  c: 3\n", "- c: 3\n"),
+        ("- a: 1\n  # of b\n  b: 2\n  # of c\n  c: 3\n", "- # of b\n  # of c\n  c: 3\n"),
+        ("- a: 1\n  b: 2\n  # of c\n  c: 3\n", "- # of c\n  c: 3\n"),
+        ("- {\n  a: 1, b: 2, # of both\n  # of c\n  c: 3}\n", "- {\n  # of c\n  c: 3}\n"),
+    ],
+)
+def test_several_entries_at_once_keep_the_comments_of_others(text: str, becomes: str) -> None:
+    document = only(text)
+
+    assert changed(text, document.changes_to([{"c": 3}])) == becomes
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "new"),
+    [
+        ("s: {a: 1, b: 2, # of b\n  c: 3}\n", ("s", "b"), GONE),
+        ("s: {a: 1, # of a\n  b: 2}\n", ("s", "a"), GONE),
+        ("s: {a: 1, b: 2 # of b\n  }\n", ("s", "b"), GONE),
+        ("s: {\n  a: 1 # of a\n  }\n", ("s", "b"), 2),
+    ],
+)
+def test_nothing_goes_where_a_comment_would_go_or_belong_to_another(
+    text: str, path: Path, new: object
+) -> None:
+    with pytest.raises(EditError, match="form"):
+        edited(text, path, new)
+
+
+def test_all_places_that_cannot_be_changed_are_told() -> None:
+    document = only("a: &x {b: 1, c: 2}\nd: *x\ne: [!!str 1, 2]\nf: 3\n")
+    with pytest.raises(EditError) as error:
+        document.changes_to({"a": {"b": 1}, "d": {"c": 2}, "e": ["3", 2], "f": 4})
+
+    assert list(error.value.failures) == [("a",), ("d",), ("e", 0)]
+
+
+def _entry(key: str, form: str, random: Random) -> list[str]:
+    """Return an entry in lines, with comments above it, in it and behind it, or without."""
+
+    def perhaps(comment: str) -> str:
+        return f" # {comment} {key}" if random.random() < 0.6 else ""
+
+    if form == "flow":
+        lines = [f"{key}: 1,{perhaps('own')}"]
+    elif random.random() < 0.5:
+        lines = [f"{key}: 1{perhaps('own')}"]
+    else:
+        lines = [f"{key}:{perhaps('own')}", f"  x: 1{perhaps('own')}"]
+    above = perhaps("above").strip()
+    return [above, *lines] if above else lines
+
+
+@given(
+    st.lists(st.sampled_from("abcdef"), min_size=2, max_size=5, unique=True),
+    st.sampled_from(["block", "flow", "item"]),
+    st.data(),
+)
+def test_every_comment_stays_that_is_not_what_goes_s_own(
+    keys: list[str], form: str, data: st.DataObject
+) -> None:
+    random = data.draw(st.randoms(use_true_random=False))
+    gone = data.draw(st.sets(st.sampled_from(keys), min_size=1, max_size=len(keys) - 1))
+    lines = [line for key in keys for line in _entry(key, form, random)]
+    match form:
+        case "flow":
+            lines = ["s: {", *(f"  {line}" for line in lines), "}", "# tail"]
+        case "block":
+            lines = ["s:", *(f"  {line}" for line in lines), "# tail"]
+        case _:
+            lines = ["s:", f"- {lines[0]}", *(f"  {line}" for line in lines[1:]), "# tail"]
+    text = "\n".join([*lines, ""])
+    document = only(text)
+    (value,) = _mappings(document.value)
+    wanted = {key: one for key, one in value.items() if key not in gone}
+    after = changed(text, document.changes_to({"s": [wanted] if form == "item" else wanted}))
+
+    assert list(_mappings(only(after).value)) == [wanted]
+    left = after.replace(",", "")
+    for line in (line.removeprefix("- ").replace(",", "") for line in lines if "#" in line):
+        goes = "# own" in line and line[-1] in gone
+        # An entry that stays has its comment behind it still.
+        assert (line[line.index("# ") :] not in left) if goes else (line.strip() in left)
+
+
+def _mappings(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any JSON
+    inside = value["s"]
+    return inside if isinstance(inside, list) else [inside]
+
+
 _WORDS = st.sampled_from(("a", "b c", "no", "1", "x/y", "é", "", "#", "- a", "a: b", "1e3", "~"))
 _VALUES = st.recursive(
     st.one_of(_WORDS, st.integers(-2, 2), st.booleans(), st.none()),

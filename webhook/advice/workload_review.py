@@ -18,6 +18,7 @@ from webhook.admission.decide import Decision
 from webhook.admission.reasons import Reason, reason_of_rule
 from webhook.admission.review import allowed, bad_request, denied, read_request, text_of, unwritable
 from webhook.admission.translate import Context, Outcome, Verdict, translate
+from webhook.advice.findings.placeholders import rests_on_placeholders
 from webhook.advice.findings.strays import strays
 from webhook.advice.findings.views import View, views
 from webhook.inventory.facts import mapping, mappings
@@ -92,13 +93,14 @@ def _judge(request: Json, workload: object, snapshot: Snapshot) -> _Judgement:
     if [view.pod for view in found] == [view.pod for view in former] and not is_started:
         # Whoever scales or labels it was told when the template was written.
         return _Judgement(Reason.OTHER_OPERATION)
-    judged = list(_few(found))
+    complete = [view for view in found if not rests_on_placeholders(view)]
+    judged = list(_few(complete))
     outcomes = [_outcome(view, snapshot) for view in judged]
     problems = [one for outcome in outcomes for one in outcome.problems]
     warnings = [one for outcome in outcomes for one in outcome.warnings]
     warnings += _strays(workload, found, snapshot)
-    if len(judged) < len(found):
-        text = f"only the first {len(judged)} of its {len(found)} kinds of Pods were judged"
+    if len(judged) < len(complete):
+        text = f"only the first {len(judged)} of its {len(complete)} kinds of Pods were judged"
         warnings.append(Problem(text, level=Level.WARNING))
     reason = reason_of_rule(problems[0].rule) if problems else Reason.GOOD_WORKLOAD
     is_new = bool(problems) and (is_started or _is_news(problems, former, snapshot))

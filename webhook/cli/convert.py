@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -101,7 +102,7 @@ def convert(
     By hand is nvidia.com/gpu or the like, with a nodeSelector, node affinity and tolerations on
     labels and taints that the table knows. --to-native is for clusters without the webhook.
     """
-    names = list(dict.fromkeys((*filenames, *files)))
+    names = _each_once((*filenames, *files))
     if not names:
         raise click.UsageError("give a MANIFEST, or - for standard input")
     if widen and to_native:
@@ -126,6 +127,14 @@ def convert(
         for one in done:
             _show(one)
     ctx.exit(1 if any(one.leaves_some for one in done) else 0)
+
+
+def _each_once(names: Iterable[str]) -> list[str]:
+    """Return names of files, of several that lead to one file the first."""
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(name if name == "-" else os.path.realpath(name), name)
+    return list(found.values())
 
 
 def _write(one: _Conversion) -> None:

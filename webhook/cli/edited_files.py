@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import difflib
 import errno
 import os
 import re
@@ -17,6 +16,8 @@ from typing import TypeVar
 
 from selection_spec.documents import Survey, survey_manifests
 from selection_spec.errors import DocumentError
+from webhook.cli.differences import unified
+from webhook.cli.file_attributes import copy_attributes
 from webhook.cli.inputs import UnreadableError, called, read_bytes, unreadable
 
 _ENCODINGS = {
@@ -24,6 +25,7 @@ _ENCODINGS = {
     codecs.BOM_UTF16_LE: "utf-16-le",
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
+_GROUP_SHIFT = 3
 _NO_NEWLINE = "\\ No newline at end of file\n"
 _ANY_WRITER = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
@@ -71,7 +73,7 @@ class TextFile:
     def diff(self, text: str) -> Iterator[str]:
         """Yield the lines of a unified diff to another text, each with its end."""
         before, after = (_lines(one) for one in (self.survey.text, text))
-        for line in difflib.unified_diff(before, after, self.called, self.called):
+        for line in unified(before, after, self.called):
             yield line if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}"
 
     def replace(self, text: str) -> None:
@@ -111,11 +113,13 @@ def each(do: Callable[[_File], _Done], files: Iterable[_File]) -> list[_Done]:
 def replace_file(file: Path, raw: bytes) -> None:
     """Put bytes in a file's place, wholly or not at all.
 
-    Its mode stays, its owner and group as far as this user may set them, and a link stays one.
+    Its mode and access control list stay, its owner, group and other attributes as far as this user
+    may set them, and a link stays one. Nobody may read what is written who may not read the file.
 
     Raises:
         OSError: It cannot be written; ``strerror`` says why, and what to do where it is refused
-            here: the file has several hard links, is read-only, or is no regular file.
+            here: the file has several hard links, is read-only, is no regular file, or has an
+            access control list that this user may not give to another one.
     """
     target = Path(os.path.realpath(file))
     before = file.stat()
@@ -127,8 +131,10 @@ def replace_file(file: Path, raw: bytes) -> None:
         with os.fdopen(handle, "wb") as made:
             made.write(raw)
         _give_to_owner(name, before)
-        # After the owner: to change that takes some bits of the mode away.
-        Path(name).chmod(stat.S_IMODE(before.st_mode))
+        copy_attributes(target, Path(name))
+        # After the owner: to change that takes some bits of the mode away. And after the list, for
+        # the group's bits stand for all that it may allow; without it the group would have them.
+        Path(name).chmod(_mode(name, before))
         Path(name).replace(target)
     except BaseException:
         with suppress(OSError):
@@ -159,6 +165,17 @@ def _give_to_owner(name: str, before: os.stat_result) -> None:
         with suppress(OSError):
             os.chown(name, owner, before.st_gid)
             return
+
+
+def _mode(name: str, before: os.stat_result) -> int:
+    """Return the mode that a file gets: another group may not do more than everybody."""
+    mode, made = stat.S_IMODE(before.st_mode), Path(name).stat()
+    if made.st_uid != before.st_uid:
+        mode &= ~stat.S_ISUID
+    if made.st_gid != before.st_gid:
+        everybody = (mode & stat.S_IRWXO) << _GROUP_SHIFT
+        mode &= ~stat.S_ISGID & (~stat.S_IRWXG | everybody)
+    return mode
 
 
 def _lines(text: str) -> list[str]:

@@ -144,10 +144,11 @@ def test_nothing_is_told_of_what_is_fine_or_was_not_touched(
     cluster: ControlPlane, namespace: str
 ) -> None:
     assert apply(cluster, namespace, workload("Deployment", RIGHT)).stderr == ""
-    assert apply(cluster, namespace, workload("Deployment")).stderr.startswith(TOLD)
+    wrong = workload("Deployment", replicas=1)
+    assert apply(cluster, namespace, wrong).stderr.startswith(TOLD)
     # Whoever scales it, or labels it, was told already.
-    assert apply(cluster, namespace, workload("Deployment", replicas=1)).stderr == ""
-    labelled = workload("Deployment", replicas=1)
+    assert apply(cluster, namespace, workload("Deployment", replicas=2)).stderr == ""
+    labelled = workload("Deployment", replicas=2)
     labelled["metadata"]["labels"] = {"team": "a"}
     assert apply(cluster, namespace, labelled).stderr == ""
 
@@ -161,10 +162,21 @@ def test_a_namespace_that_wants_it_refuses_what_could_never_run(
     assert done.returncode == 1
     assert 'admission webhook "deny.gpuspec.preferred.jp" denied the request' in done.stderr
     assert WHY in done.stderr
-    # Nobody is kept from stopping a workload, or from keeping one that runs nothing.
-    stopped = apply(cluster, namespace, workload("Deployment"))
-    assert (stopped.returncode, stopped.stderr.startswith(TOLD)) == (0, True)
+    # Else it would be created stopped, and then started.
+    assert WHY in apply(cluster, namespace, workload("Deployment", replicas=0)).stderr
     assert apply(cluster, namespace, workload("Deployment", RIGHT)).returncode == 0
+
+
+@pytest.mark.rule("R4")
+def test_there_nobody_is_kept_from_stopping_what_was_wrong_before(
+    cluster: ControlPlane, namespace: str
+) -> None:
+    apply(cluster, namespace, workload("Deployment", replicas=1))
+    choose(cluster, namespace, "deny")
+    stopped = apply(cluster, namespace, workload("Deployment", replicas=0))
+    assert (stopped.returncode, stopped.stderr) == (0, "")
+    started = apply(cluster, namespace, workload("Deployment", replicas=1))
+    assert (started.returncode, WHY in started.stderr) == (1, True)
 
 
 def test_a_namespace_that_wants_silence_has_it(cluster: ControlPlane, namespace: str) -> None:

@@ -153,6 +153,21 @@ def test_what_was_stopped_is_judged_when_it_starts(stopped: Json) -> None:
     assert answer(right, denies=True) == {"uid": "u", "allowed": True}
 
 
+def test_what_an_operator_fills_in_is_no_reason_to_refuse() -> None:
+    limits = {"preferred.jp/gpu-any": "1"}
+    pod = {
+        "container": {"image": "x", "resources": {"limits": limits}},
+        "nodeSelector": {"nvidia.com/gpu.product": "{{inputs.parameters.product}}"},
+    }
+    flow = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "WorkflowTemplate",
+        "metadata": {"name": "w"},
+        "spec": {"templates": [{"name": "t", **pod}]},
+    }
+    assert answer(review(flow), denies=True) == {"uid": "u", "allowed": True}
+
+
 @pytest.mark.parametrize("odd", ["x", ["x"], 5, {"labels": "x"}])
 def test_metadata_of_any_shape_is_looked_past(odd: object) -> None:
     told = answer(review({**workload(), "metadata": odd}), denies=True)

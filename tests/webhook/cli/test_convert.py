@@ -446,9 +446,54 @@ def test_steps_of_a_task_have_no_place_for_selectors() -> None:
     }
     result = _ok(on_table("convert", "--to-native", "-", stdin=json.dumps(task)), 1)
 
-    assert "Task has no field that chooses nodes for a Pod of its own" in " ".join(
-        result.stderr.split()
-    )
+    told = " ".join(result.stderr.split())
+    assert "a Task has no field that chooses nodes: write what gpuspec explain shows" in told
+    assert "in the podTemplate of each TaskRun" in told
+
+
+def test_a_run_of_a_task_has_a_place_for_selectors_that_is_named() -> None:
+    run = {
+        "apiVersion": "tekton.dev/v1",
+        "kind": "TaskRun",
+        "metadata": {"name": "r"},
+        "spec": {
+            "podTemplate": {"tolerations": [{"operator": "Exists"}]},
+            "taskSpec": {
+                "steps": [
+                    {"computeResources": {"limits": {"preferred.jp/gpu-a30": 1}}, "image": "i"}
+                ]
+            },
+        },
+    }
+    result = _ok(on_table("convert", "--to-native", "-", stdin=json.dumps(run)), 1)
+
+    told = " ".join(result.stderr.split())
+    assert "a TaskRun chooses nodes in spec.podTemplate, which is not edited" in told
+
+
+def test_what_several_steps_share_stays_and_is_told() -> None:
+    task = """\
+apiVersion: tekton.dev/v1
+kind: Task
+metadata: {name: t}
+spec:
+  stepTemplate:
+    computeResources: {limits: {nvidia.com/gpu: 1}}
+  steps:
+    - {name: a, image: x}
+    - {name: b, image: x}
+"""
+    result = _ok(on_table("convert", "-", "-o", "yaml", stdin=task), 1)
+
+    assert result.stdout == task
+    assert "Task/t: stays by hand" in result.stderr
+
+
+def test_a_file_with_two_names_is_converted_once(folder: Path) -> None:
+    (folder / "link.yaml").symlink_to("job.yaml")
+    once = _ok(on_table("convert", "-f", "job.yaml")).output
+
+    assert _ok(on_table("convert", "-f", "job.yaml", "./job.yaml", "link.yaml")).output == once
 
 
 @pytest.mark.rule("C2")

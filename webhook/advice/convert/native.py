@@ -7,13 +7,17 @@ from typing import Final
 
 from webhook.admission.translate import Outcome
 from webhook.advice.convert.proposal import ByHand
-from webhook.advice.convert.sight import Sight, Stay, elsewhere
+from webhook.advice.convert.sight import Sight, Stay, misplaced
 from webhook.jsonpatch import Edit, Extend, Put
 from webhook.pods import Ask
 from webhook.terms import RESERVED_TAINT
 
-# Their Pods have no field of their own that would choose nodes.
-_WITHOUT_PLACES: Final = ("tekton.dev", "sparkoperator.k8s.io")
+_TEKTON: Final = "tekton.dev"
+# Where they say which nodes their Pods get; other kinds of Tekton have nothing of the sort.
+_TEMPLATES: Final = {
+    "TaskRun": "spec.podTemplate",
+    "PipelineRun": "spec.taskRunTemplate.podTemplate or taskRunSpecs[].podTemplate",
+}
 
 
 def native_edits(view: Sight, outcome: Outcome) -> tuple[Edit, ...] | ByHand:
@@ -23,14 +27,13 @@ def native_edits(view: Sight, outcome: Outcome) -> tuple[Edit, ...] | ByHand:
         view: The Pod and where it stands.
         outcome: What becomes of it; it is patched.
     """
-    if str(view.item.get("apiVersion")).rpartition("/")[0] in _WITHOUT_PLACES:
-        why = f"{view.kind} has no field that chooses nodes for a Pod of its own"
-        return ByHand((Stay(("spec",), why),))
+    if str(view.item.get("apiVersion")).rpartition("/")[0] == _TEKTON:
+        return ByHand((Stay(("spec",), _why_not_in_tekton(view.kind)),))
     asks = outcome.request.asks if outcome.request is not None else ()
     edits = tuple(
         _as_written(edit, view, asks) for edit in outcome.edits if edit.path[0] != "metadata"
     )
-    stays = elsewhere(view, edits)
+    stays = misplaced(view, edits)
     return ByHand(stays) if stays else edits
 
 
@@ -46,6 +49,19 @@ def reserve_tolerated(outcome: Outcome) -> tuple[str, ...]:
         str(one["value"])
         for one in added
         if isinstance(one, dict) and one.get("key") == RESERVED_TAINT
+    )
+
+
+def _why_not_in_tekton(kind: str) -> str:
+    if kind in _TEMPLATES:
+        return (
+            f"a {kind} chooses nodes in {_TEMPLATES[kind]}, which is not edited: write there what "
+            "gpuspec explain shows for the spec"
+        )
+    runs = "TaskRun" if kind == "Task" else "PipelineRun"
+    return (
+        f"a {kind} has no field that chooses nodes: write what gpuspec explain shows for the spec "
+        f"in the podTemplate of each {runs}"
     )
 
 

@@ -17,7 +17,7 @@ from selection_spec.table import Table
 from webhook.admission.translate import Context, Outcome, translate
 from webhook.advice.convert import needless
 from webhook.advice.convert.by_hand import HandWritten, missing, read_by_hand
-from webhook.advice.convert.sight import Json, Sight, Stay, elsewhere
+from webhook.advice.convert.sight import Json, Sight, Stay, misplaced
 from webhook.advice.convert.trial import (
     Trial,
     always_preferred,
@@ -102,7 +102,7 @@ def propose(
         hand = _tolerant(hand)
     search = _Search(hand, Snapshot(table), known)
     found = search.widened() if widen else search.exactly()
-    besides = elsewhere(view, found.edits) if isinstance(found, Proposal) else found.stays
+    besides = misplaced(view, found.edits) if isinstance(found, Proposal) else found.stays
     return ByHand((*hand.stays, *besides)) if hand.stays or besides else found
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
-from selection_spec.documents import Change, Document, EditError, Survey, changed, survey_manifests
-from webhook.jsonpatch import Edit, write
-
-_UNSURE = "the text cannot be changed there without changing more"
+from selection_spec.documents import Survey
+from webhook.advice.convert.attempts import Attempt, Edits, attempted
+from webhook.advice.convert.pieces import UNSURE, pieces, read_as
+from webhook.jsonpatch import Edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,59 +42,38 @@ class Rewritten:
 def rewritten(survey: Survey, wanted: Sequence[Wanted]) -> Rewritten:
     """Make as many edits of a text as can be made where their Pods stand.
 
-    The text that comes of it is read again; where its values are not those wanted, each edit is
-    made and read by itself, and those that fail are left out.
+    The text that comes of it is read again; where its values are not those wanted, each document is
+    made and read by itself, and the edits that fail are left out.
     """
-    failed: dict[int, str] = {}
-    changes: dict[int, list[Change]] = {}
+    edits: dict[int, dict[int, Sequence[Edit]]] = {}
     for number, one in enumerate(wanted):
-        try:
-            changes[number] = _changes(survey.documents[one.document], one.edits)
-        except EditError as error:
-            failed[number] = str(error)
-    text = _applied(survey, wanted, changes)
+        edits.setdefault(one.document, {})[number] = one.edits
+    attempts = {at: attempted(survey.documents[at], some) for at, some in edits.items()}
+    return (
+        _rewritten(survey, attempts)
+        or _rewritten(survey, _proven(survey, edits))
+        or _as_it_was(survey, len(wanted))
+    )
+
+
+def _rewritten(survey: Survey, attempts: Mapping[int, Attempt]) -> Rewritten | None:
+    """Return what comes of attempts at documents; None where it would not mean what is wanted."""
+    values = [document.value for document in survey.documents]
+    for at, attempt in attempts.items():
+        values[at] = attempt.value
+    changes = [change for attempt in attempts.values() for change in attempt.changes]
+    text = read_as(survey.text, changes, values)
     if text is None:
-        made: dict[int, list[Change]] = {}
-        for number, some in changes.items():
-            if _applied(survey, wanted, {**made, number: some}) is None:
-                failed[number] = _UNSURE
-            else:
-                made[number] = some
-        changes = made
-        text = _applied(survey, wanted, changes)
-    values = tuple(_values(survey.documents, wanted, changes))
-    return Rewritten(survey.text if text is None else text, failed, values)
-
-
-def _changes(document: Document, edits: Sequence[Edit]) -> list[Change]:
-    value = cast("dict[str, Any]", document.value)
-    return document.changes_to(write(value, edits).after)
-
-
-def _applied(
-    survey: Survey, wanted: Sequence[Wanted], changes: dict[int, list[Change]]
-) -> str | None:
-    """Return the text with changes; None where it would not mean what is wanted."""
-    try:
-        text = changed(survey.text, [one for some in changes.values() for one in some])
-    except EditError:
         return None
-    again = survey_manifests(text)
-    values = [document.value for document in again.documents]
-    meant = _values(survey.documents, wanted, changes)
-    return text if not again.problems and _canonical(values) == _canonical(meant) else None
+    failed = {number: why for one in attempts.values() for number, why in one.failed.items()}
+    return Rewritten(text, failed, tuple(values))
 
 
-def _values(
-    documents: Sequence[Document], wanted: Sequence[Wanted], made: dict[int, list[Change]]
-) -> list[object]:
-    values = [document.value for document in documents]
-    for number in made:
-        one = wanted[number]
-        value = cast("dict[str, Any]", values[one.document])
-        values[one.document] = write(value, one.edits).after
-    return values
+def _proven(survey: Survey, edits: Mapping[int, Edits]) -> dict[int, Attempt]:
+    parts = pieces(survey)
+    return {at: parts[at].proven(some) for at, some in edits.items()}
 
 
-def _canonical(values: Sequence[object]) -> str:
-    return json.dumps(values, sort_keys=True)
+def _as_it_was(survey: Survey, wanted: int) -> Rewritten:
+    values = tuple(document.value for document in survey.documents)
+    return Rewritten(survey.text, dict.fromkeys(range(wanted), UNSURE), values)

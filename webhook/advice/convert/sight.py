@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from webhook.advice.convert.shared import Places
 from webhook.jsonpatch import Drop, Edit, Extend, Path, Put
 from webhook.shapes import CONTAINER_LISTS
 
@@ -54,24 +55,54 @@ class Stay:
     is_right: bool = False
 
 
-def elsewhere(view: Sight, edits: Sequence[Edit]) -> tuple[Stay, ...]:
-    """Return the fields that edits touch and that the document has in another place, each once.
+def misplaced(view: Sight, edits: Sequence[Edit]) -> tuple[Stay, ...]:
+    """Return the fields whose edits the document cannot have where the Pod has them, each once.
 
-    Workflows give their Pods fields of their own; what stands there may be other Pods', too.
+    Workflows give their Pods fields of their own; what stands there may be other Pods', too, or
+    several containers'.
     """
-    fields = dict.fromkeys(
-        edit.path[: 4 if edit.path[1:2] and edit.path[1] in CONTAINER_LISTS else 2]
-        for edit in edits
-    )
-    return tuple(
-        Stay(field, f"{view.kind} keeps that in a place of its own")
+    kept = f"{view.kind} keeps that in a place of its own"
+    fields = dict.fromkeys(_field(edit.path) for edit in edits)
+    elsewhere = [
+        Stay(field, kept)
         for field in fields
         if (_at(view.pod, field) or None) != (_in_document(view, field) or None)
-    )
+    ]
+    return tuple(elsewhere or _disputed(view, edits))
 
 
 def in_document(view: Sight, edits: Sequence[Edit]) -> list[Edit]:
-    """Return edits of a Pod as those of the document that it stands in."""
+    """Return edits of a Pod as those of the document that it stands in, each once.
+
+    Args:
+        view: The Pod and where it stands.
+        edits: Its edits, none of which is ``misplaced``.
+    """
+    places = Places()
+    of_fields = (_moved(view, some) for some in _by_field(edits).values())
+    return [edit for some in of_fields for edit in places.take(some) or ()]
+
+
+def _disputed(view: Sight, edits: Sequence[Edit]) -> Iterator[Stay]:
+    """Yield fields that share a place with another one of the Pod, and would not change alike."""
+    places = Places()
+    for field, some in _by_field(edits).items():
+        if places.take(_moved(view, some)) is None:
+            yield Stay(field, "another container has it from there, too, and needs another change")
+
+
+def _by_field(edits: Sequence[Edit]) -> dict[Path, list[Edit]]:
+    found: dict[Path, list[Edit]] = {}
+    for edit in edits:
+        found.setdefault(_field(edit.path), []).append(edit)
+    return found
+
+
+def _field(path: Path) -> Path:
+    return path[: 4 if path[1:2] and path[1] in CONTAINER_LISTS else 2]
+
+
+def _moved(view: Sight, edits: Sequence[Edit]) -> list[Edit]:
     found: list[Edit] = []
     for edit in edits:
         path = view.place(edit.path)

@@ -16,8 +16,8 @@ from typing import Final
 from selection_spec.documents import Survey, Within
 from webhook.advice.findings.finding import Finding
 from webhook.advice.findings.located import Text
+from webhook.advice.findings.placeholders import rests_on
 from webhook.advice.findings.rules_of_texts import UNRENDERED
-from webhook.inventory.facts import mapping, mappings
 
 # What only Helm's templates have, wherever it stands.
 _OF_HELM: Final = (
@@ -34,15 +34,6 @@ _ACTION: Final = re.compile(
 
 
 _ANY_ACTION: Final = re.compile(r"\{\{")
-
-# What of a Pod decides which devices it gets; an action anywhere else changes nothing of that.
-_JUDGED: Final = (
-    *("nodeSelector", "affinity", "tolerations", "priorityClassName", "priority", "os"),
-    *("overhead", "resources", "resourceClaims"),
-)
-_JUDGED_OF_CONTAINER: Final = ("resources", "restartPolicy")
-
-_MAX_DEPTH: Final = 64
 
 _SOURCE: Final = "# Source: "
 
@@ -167,24 +158,7 @@ def rests_on_actions(pod: object) -> bool:
     Args:
         pod: A Pod of a text that is known to be a template.
     """
-    spec = mapping(mapping(pod).get("spec"))
-    containers = [
-        container.get(field)
-        for side in ("containers", "initContainers")
-        for container in mappings(spec.get(side))
-        for field in _JUDGED_OF_CONTAINER
-    ]
-    return any(map(_has_action, (*(spec.get(field) for field in _JUDGED), *containers)))
-
-
-def _has_action(value: object, depth: int = 0) -> bool:
-    if isinstance(value, str):
-        return _ANY_ACTION.search(value) is not None
-    if depth > _MAX_DEPTH:
-        return False
-    if isinstance(value, dict):
-        return any(_has_action(one, depth + 1) for entry in value.items() for one in entry)
-    return isinstance(value, list) and any(_has_action(one, depth + 1) for one in value)
+    return rests_on(pod, lambda text: _ANY_ACTION.search(text) is not None)
 
 
 def _is_in_comment(before: str) -> bool:

@@ -115,6 +115,20 @@ spec:
       resources: {limits: {preferred.jp/gpu-a30: 1}}""",
 )
 
+OPERATORS: Final = Rule(
+    "GS207",
+    "for-its-operator",
+    Level.NOTE,
+    "A key of ours stands in a custom kind where no container's resources are known to be.",
+    "What becomes of it is for that kind's operator to say. The Pods that it makes are judged when "
+    "they are made.",
+    wrong="""\
+apiVersion: example.com/v1
+kind: Farm
+metadata: {name: farm}
+spec: {perBarn: {preferred.jp/gpu-a100: 1}}""",
+)
+
 TABLE: Final = Rule(
     "GS301",
     "bad-table",
@@ -183,6 +197,7 @@ RULES: Final = (
     MENTIONED,
     FLEET,
     BY_HAND,
+    OPERATORS,
     TABLE,
     TABLE_SMELL,
 )

@@ -10,8 +10,9 @@ from selection_spec.grammar import is_ours, parse_spec
 from selection_spec.rows import CLAIMS
 from selection_spec.table import Table
 from webhook.advice.findings import rules_of_objects as rules
+from webhook.advice.findings.objects import Object, objects
 from webhook.advice.findings.spot import Spot
-from webhook.advice.findings.views import View, objects
+from webhook.advice.findings.view import View
 from webhook.jsonpatch import Path
 
 _MAX_DEPTH = 64
@@ -28,6 +29,11 @@ _WHY_NOTHING = {
     "volumeClaimTemplates": "a claim of a volume asks for storage alone",
     "volumeClaimTemplate": "a claim of a volume asks for storage alone",
 }
+
+_ONLY_CONTAINERS = "only the resources of a Pod's containers ask for devices"
+
+# Argo's Pods are patched by these: one line of JSON is as common as several of YAML.
+_PATCHES = frozenset({"podSpecPatch"})
 
 # What kubectl has kept of the same object.
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -47,7 +53,7 @@ def strays(document: object, found: Collection[View], table: Table) -> Iterator[
         for path, key in _keys(one.value, one.path, table.domain, judged):
             if "nodeSelector" in path and key in table.index.label_keys:
                 continue
-            yield tell(table, path, key, one.owner, one.path)
+            yield tell(table, path, key, one)
         for path in _texts(one.value, one.path, table.domain):
             yield Spot(
                 rules.MENTIONED,
@@ -90,38 +96,44 @@ def _texts(node: object, path: Path, domain: str) -> Iterator[Path]:
             yield from _texts(item, (*path, number), domain)
     elif isinstance(node, dict):
         for key, value in node.items():
-            if key != _LAST_APPLIED:
+            if key in _PATCHES and isinstance(value, str) and _mentions(value, domain):
+                yield (*path, key)
+            elif key != _LAST_APPLIED:
                 yield from _texts(value, (*path, key), domain)
-    elif isinstance(node, str) and "\n" in node and f"{domain}/gpu" in node:
+    elif isinstance(node, str) and "\n" in node and _mentions(node, domain):
         yield path
 
 
-def _does_nothing(table: Table, path: Path, key: str, owner: str, at: Path) -> Spot:
+def _mentions(text: str, domain: str) -> bool:
+    return f"{domain}/gpu" in text
+
+
+def _does_nothing(table: Table, path: Path, key: str, one: Object) -> Spot:
     del table
-    message = f"{key} does nothing here: {_why_nothing(path)}"
+    why = next((_WHY_NOTHING[str(step)] for step in reversed(path) if step in _WHY_NOTHING), "")
+    if one.is_custom and not why:
+        message = (
+            f"{key} is not judged: what becomes of it here is for the operator of {one.kind} to say"
+        )
+        hint = "the Pods that it makes are judged when they are made"
+        return Spot(rules.OPERATORS, path, message, hint, one.owner, one.path)
+    message = f"{key} does nothing here: {why or _ONLY_CONTAINERS}"
     hint = "put it under a container's resources.limits"
-    return Spot(rules.STRAY, path, message, hint, owner, at, "A8")
+    return Spot(rules.STRAY, path, message, hint, one.owner, one.path, "A8")
 
 
-def _why_nothing(path: Path) -> str:
-    for step in reversed(path):
-        if step in _WHY_NOTHING:
-            return _WHY_NOTHING[str(step)]
-    return "only the resources of a Pod's containers ask for devices"
-
-
-def _quota(table: Table, path: Path, key: str, owner: str, at: Path) -> Spot:
+def _quota(table: Table, path: Path, key: str, one: Object) -> Spot:
     message = f"{key} counts nothing: a quota is charged for what admission has made of a Pod"
-    return Spot(rules.QUOTA, path, message, f"count {_counted(table, key)}", owner, at)
+    return Spot(rules.QUOTA, path, message, f"count {_counted(table, key)}", one.owner, one.path)
 
 
-def _limit_range(table: Table, path: Path, key: str, owner: str, at: Path) -> Spot:
+def _limit_range(table: Table, path: Path, key: str, one: Object) -> Spot:
     del table
     if "default" in path or "defaultRequest" in path:
         message = f"a LimitRange that has {key} gives it to every container of its namespace"
     else:
         message = f"{key} limits nothing: admission has replaced it when a LimitRange is asked"
-    return Spot(rules.LIMIT_RANGE, path, message, "take it out", owner, at, "A5")
+    return Spot(rules.LIMIT_RANGE, path, message, "take it out", one.owner, one.path, "A5")
 
 
 def _counted(table: Table, key: str) -> str:
@@ -145,7 +157,7 @@ def _counted(table: Table, key: str) -> str:
     return " or ".join(dict.fromkeys((*by_name, *by_class)))
 
 
-_TELLERS: dict[str, Callable[[Table, Path, str, str, Path], Spot]] = {
+_TELLERS: dict[str, Callable[[Table, Path, str, Object], Spot]] = {
     "ResourceQuota": _quota,
     "LimitRange": _limit_range,
 }

@@ -18,6 +18,7 @@ from webhook.advice.findings.finding import Finding, Place
 from webhook.advice.findings.fleet import Sizes, beyond
 from webhook.advice.findings.helm import rendered_from, rests_on_actions, unrendered
 from webhook.advice.findings.located import Text, located
+from webhook.advice.findings.placeholders import rests_on_placeholders
 from webhook.advice.findings.rule import Rule
 from webhook.advice.findings.rules_of_objects import FLEET, TABLE, TABLE_SMELL
 from webhook.advice.findings.spot import Spot
@@ -160,7 +161,11 @@ class _Run:
 
     def _spots(self, document: Document, *, is_template: bool) -> Iterator[Spot]:
         found = list(views(document.value))
-        judged = [view for view in found if not (is_template and rests_on_actions(view.pod))]
+        judged = [
+            view
+            for view in found
+            if not rests_on_placeholders(view) and not (is_template and rests_on_actions(view.pod))
+        ]
         self.pods += len(judged)
         for view in judged:
             judgement = self._judge(view)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from selection_spec.errors import Level
 from tests.builders import claim_row, make_row, make_table
 from tests.webhook.advice.findings.judged import found, ids, pod, told
 
@@ -45,7 +48,10 @@ def _object(kind: str, rest: str, api: str = "v1") -> str:
             "a claim of a volume asks for storage alone",
         ),
         (_object("RuntimeClass", f"overhead: {{podFixed: {{{KEY}: 1}}}}"), "an overhead is"),
-        (_object("Farm", f"spec: {{gpus: {{{KEY}: 1}}}}", "example.com/v1"), "only the resources"),
+        (
+            _object("Farm", f"spec: {{overhead: {{{KEY}: 1}}}}", "example.com/v1"),
+            "an overhead is what a runtime takes beside the containers",
+        ),
     ],
 )
 def test_a_key_elsewhere_does_nothing_and_why(text: str, reason: str) -> None:
@@ -54,6 +60,47 @@ def test_a_key_elsewhere_does_nothing_and_why(text: str, reason: str) -> None:
     assert stray.hint == "put it under a container's resources.limits"
     assert stray.semantics == "A8"
     assert stray.source[stray.place.column - 1 : stray.place.end_column - 1] == KEY
+
+
+@pytest.mark.parametrize(
+    ("api", "kind", "rest"),
+    [
+        ("example.com/v1", "Farm", f"spec: {{gpus: {{{KEY}: 1}}}}"),
+        (
+            "apps.nvidia.com/v1alpha1",
+            "NIMService",
+            f"spec: {{resources: {{limits: {{{KEY}: 1}}}}}}",
+        ),
+        (
+            "helm.toolkit.fluxcd.io/v2",
+            "HelmRelease",
+            f"spec: {{values: {{resources: {{limits: {{{KEY}: 1}}}}}}}}",
+        ),
+        ("sparkoperator.k8s.io/v1beta2", "SparkApplication", f"spec: {{conf: {{{KEY}: 1}}}}"),
+        ("kueue.x-k8s.io/v1beta1", "ClusterQueue", f"spec: {{quota: {{{KEY}: 1}}}}"),
+    ],
+)
+def test_what_becomes_of_a_key_in_a_custom_kind_is_for_its_operator_to_say(
+    api: str, kind: str, rest: str
+) -> None:
+    (one,) = found(_object(kind, rest, api))
+    assert (one.rule.id, one.level, one.semantics) == ("GS207", Level.NOTE, "")
+    assert one.message == (
+        f"{KEY} is not judged: what becomes of it here is for the operator of {kind} to say"
+    )
+    assert one.hint == "the Pods that it makes are judged when they are made"
+
+
+@pytest.mark.parametrize("api", ["v1", "apps/v1", "networking.k8s.io/v1"])
+def test_in_kubernetes_own_kinds_it_is_known_to_do_nothing(api: str) -> None:
+    assert ids(_object("Other", f"spec: {{gpus: {{{KEY}: 1}}}}", api)) == ["GS201"]
+
+
+def test_a_patch_of_pods_is_noted_even_in_one_line() -> None:
+    patch = json.dumps({"containers": [{"resources": {"limits": {KEY: 1}}}]})
+    text = _object("Workflow", f"spec: {{podSpecPatch: '{patch}'}}", "argoproj.io/v1alpha1")
+    assert told(text) == [("GS204", 4, 8)]
+    assert ids(text.replace(KEY, "cpu")) == []
 
 
 @pytest.mark.rule("A8")

@@ -279,12 +279,12 @@ def test_where_a_pod_runs_may_be_said_around_it() -> None:
         _kind(
             "argoproj.io/v1alpha1",
             "Workflow",
-            "{nodeSelector: {a: b}, tolerations: [], priority: 3, "
+            "{nodeSelector: {a: b}, tolerations: [{}], podPriority: 3, "
             "templates: [{nodeSelector: {c: d}, container: {image: x}}]}",
         )
     )
     spec = argo.pod["spec"]
-    assert (spec["nodeSelector"], spec["tolerations"], spec["priority"]) == ({"c": "d"}, [], 3)
+    assert (spec["nodeSelector"], spec["tolerations"], spec["priority"]) == ({"c": "d"}, [{}], 3)
     (kserve,) = _views(
         _kind(
             "serving.kserve.io/v1beta1",
@@ -340,6 +340,17 @@ def test_what_is_no_object_has_no_pods(document: object) -> None:
         ("serving.kserve.io/v1beta1", "InferenceService", ("spec", "predictor", "model")),
         ("serving.knative.dev/v1", "Service", ("spec", "template", "spec", "containers")),
         ("sparkoperator.k8s.io/v1beta2", "SparkApplication", ("spec", "driver", "gpu")),
+        ("argoproj.io/v1alpha1", "Workflow", ("spec", "templateDefaults")),
+        ("argoproj.io/v1alpha1", "Workflow", ("spec", "templateDefaults", "container")),
+        ("tekton.dev/v1", "TaskRun", ("spec", "stepSpecs")),
+        ("tekton.dev/v1", "TaskRun", ("spec", "podTemplate")),
+        ("tekton.dev/v1", "PipelineRun", ("spec", "taskRunSpecs")),
+        ("tekton.dev/v1", "PipelineRun", ("spec", "taskRunTemplate")),
+        ("triggers.tekton.dev/v1", "TriggerTemplate", ("spec", "resourcetemplates")),
+        ("serving.kserve.io/v1beta1", "InferenceService", ("spec", "predictor", "workerSpec")),
+        ("sparkoperator.k8s.io/v1beta2", "SparkApplication", ("spec", "nodeSelector")),
+        ("sparkoperator.k8s.io/v1beta2", "SparkApplication", ("spec", "driver", "sidecars")),
+        ("trainer.kubeflow.org/v1alpha1", "TrainJob", ("spec", "trainer")),
         ("example.com/v1", "Farm", ("spec", "containers")),
         ("apps/v1", "Deployment", ("spec", "template", "spec", "containers")),
         ("v1", "List", ("items",)),
