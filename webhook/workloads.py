@@ -58,11 +58,15 @@ def _walk(node: object, path: Path, owner: str, kind: str) -> Iterator[PodTempla
 
 def _is_template(node: dict[str, Any]) -> bool:
     spec = node.get("spec")
-    containers = spec.get("containers") if isinstance(spec, dict) else None
+    return are_containers(spec.get("containers") if isinstance(spec, dict) else None)
+
+
+def are_containers(value: object) -> bool:
+    """Tell whether a value is a list of containers with names, by which a Pod is known."""
     return (
-        isinstance(containers, list)
-        and bool(containers)
-        and all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in containers)
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in value)
     )
 
 

@@ -23,7 +23,7 @@ from webhook.advice.findings.strays import strays
 from webhook.advice.findings.views import View, views
 from webhook.inventory.facts import mapping, mappings
 from webhook.snapshot import Snapshot
-from webhook.terms import KUEUE_LABEL, MAX_MESSAGE_BYTES
+from webhook.terms import MAX_MESSAGE_BYTES
 
 Json = dict[str, Any]
 
@@ -153,7 +153,7 @@ def _outcome(view: View, snapshot: Snapshot) -> Outcome:
     context = Context(
         is_template=view.kind != "Pod",
         daemon_set=view.owner.partition("/")[2] if is_set else None,
-        kueue=KUEUE_LABEL in mapping(mapping(view.item.get("metadata")).get("labels")),
+        kueue=view.is_queued,
     )
     outcome = translate(view.pod, context, snapshot)
     is_denied = outcome.verdict is Verdict.DENIED

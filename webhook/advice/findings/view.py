@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from webhook.inventory.facts import Json, mapping
 from webhook.jsonpatch import Path
 from webhook.shapes import CONTAINER_LISTS
+from webhook.terms import KUEUE_LABEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,11 @@ class View:
     object: Path
     sources: Collection[Path] = ()
 
+    @property
+    def is_queued(self) -> bool:
+        """Whether the object joins a queue of Kueue's, and so its Pods do (C5)."""
+        return KUEUE_LABEL in mapping(mapping(self.item.get("metadata")).get("labels"))
+
     def place(self, path: Path) -> Path:
         """Return where in the document a path of the Pod leads."""
         for length in range(len(path), -1, -1):
@@ -54,12 +60,3 @@ def numbered(value: object) -> Iterator[tuple[int, Json]]:
     for number, item in enumerate(value if isinstance(value, list) else ()):
         if isinstance(item, dict):
             yield number, item
-
-
-def are_containers(value: object) -> bool:
-    """Tell whether a value is a list of containers with names, by which a Pod is known."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in value)
-    )

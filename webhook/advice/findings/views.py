@@ -12,10 +12,10 @@ from typing import Final
 
 from webhook.advice.findings.kinds import argo, knative, kserve, spark, tekton, trainer
 from webhook.advice.findings.objects import Object, objects
-from webhook.advice.findings.view import View, are_containers
+from webhook.advice.findings.view import View
 from webhook.inventory.facts import Json
 from webhook.jsonpatch import Path
-from webhook.workloads import pod_templates
+from webhook.workloads import are_containers, pod_templates
 
 __all__ = ["View", "objects", "views"]
 

@@ -14,7 +14,6 @@ from webhook.cli.explanation import Explanation, candidates, explained, not_know
 from webhook.cli.validate.parts import Part
 from webhook.inventory.facts import Json, mapping
 from webhook.inventory.priority_classes import PriorityClasses
-from webhook.terms import KUEUE_LABEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class PodJudge:
             self.known,
             is_template=view.kind != "Pod",
             daemon_set=view.owner.partition("/")[2] if is_set else None,
-            kueue=self.known.kueue or KUEUE_LABEL in mapping(metadata.get("labels")),
+            kueue=self.known.kueue or view.is_queued,
         )
         context = self._with_class(view.pod, context)
         if basis.snapshot.table.index.claims:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.advice.findings.objects import Object
-from webhook.advice.findings.view import View, are_containers, numbered
+from webhook.advice.findings.view import View, numbered
+from webhook.workloads import are_containers
 
 
 def revision(one: Object) -> Iterator[View]:
